@@ -1,0 +1,88 @@
+/**
+ * Builds dist/: the extension, the engine, its worker, the command line and one bundle for each webview.
+ *
+ *   node esbuild.mjs [--watch] [--production]
+ *
+ * Native packages stay outside the bundles and are loaded from node_modules. This file is plain JavaScript on purpose:
+ * it is the first thing that a fresh machine runs, whatever its Node.
+ */
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, context } from 'esbuild';
+
+const root = dirname(fileURLToPath(import.meta.url));
+const watching = process.argv.includes('--watch');
+const production = process.argv.includes('--production');
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(
+    `Node ${process.versions.node} is too old: c3 needs Node 22.18 or newer. "npm install" brings one for Linux, Windows x64 and ` +
+      'macOS arm64; start through "npm start" so that it is found, or install a newer Node on this machine.',
+  );
+  process.exit(1);
+}
+
+const NATIVE = ['better-sqlite3', 'onnxruntime-node'];
+
+/** Bundled CommonJS packages call require(); an ES module has none of its own. */
+const REQUIRE_BANNER = "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);";
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  sourcemap: true,
+  minify: production,
+  // Class names reach users in error reports and logs.
+  keepNames: true,
+  logLevel: 'warning',
+  define: { 'process.env.NODE_ENV': production ? '"production"' : '"development"' },
+};
+
+const nodeModule = { ...common, platform: 'node', target: 'node22', format: 'esm', external: NATIVE };
+
+const webview = (name) => ({
+  ...common,
+  entryPoints: [`webview/${name}/main.ts`],
+  outfile: `dist/webview/${name}.js`,
+  platform: 'browser',
+  target: 'es2022',
+  format: 'iife',
+});
+
+const bundles = [
+  { ...common, entryPoints: ['src/extension/extension.ts'], outfile: 'dist/extension.cjs', platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] },
+  { ...nodeModule, entryPoints: ['src/engine/main.ts'], outfile: 'dist/engine.js', banner: { js: REQUIRE_BANNER } },
+  { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
+  { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
+  ...['transcript', 'dashboard', 'taxonomy'].map(webview),
+];
+
+/** The lines that the editor's background task waits for. */
+const announce = {
+  name: 'announce',
+  setup(plugin) {
+    plugin.onStart(() => console.log('[watch] build started'));
+    plugin.onEnd((result) => {
+      for (const { text, location } of result.errors) {
+        console.error(`${location?.file ?? ''}:${location?.line ?? 0}:${location?.column ?? 0}: error: ${text}`);
+      }
+      console.log('[watch] build finished');
+    });
+  },
+};
+
+if (watching) {
+  const contexts = await Promise.all(bundles.map((options) => context({ ...options, logLevel: 'silent', plugins: [announce] })));
+  await Promise.all(contexts.map((watched) => watched.watch()));
+} else {
+  const started = performance.now();
+  try {
+    await Promise.all(bundles.map((options) => build(options)));
+  } catch {
+    // esbuild has printed what is wrong and where.
+    console.error('The build failed: see the errors above.');
+    process.exit(1);
+  }
+  console.log(`Built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+}

@@ -1,0 +1,119 @@
+/** Intervals at the 95 % level for proportions, means and their differences. */
+import { C3Error } from '../shared/errors.ts';
+import type { Interval } from '../shared/records.ts';
+import { openStream, uniform } from './counter.ts';
+import { hasSpread, mean, squaredDeviations } from './describe.ts';
+import { studentTQuantile } from './studentT.ts';
+
+export const LEVEL = 0.95;
+/** The standard normal quantile of (1 + LEVEL) / 2. */
+const Z = 1.959963984540054;
+
+export type IntervalMethod = 'newcombe' | 'welch' | 'none';
+
+export interface DifferenceInterval extends Interval {
+  /** How the bounds were found; none where both are null. */
+  readonly method: IntervalMethod;
+}
+
+/**
+ * Wilson's score interval of a proportion, without continuity correction.
+ * @returns null where nothing was tried
+ * @throws C3Error('input') unless successes and n are whole numbers with 0 <= successes <= n
+ */
+export function wilson(successes: number, n: number): Interval | null {
+  if (!Number.isSafeInteger(successes) || !Number.isSafeInteger(n) || successes < 0 || successes > n) {
+    throw new C3Error('input', `${successes} successes of ${n} is no proportion; give whole numbers with 0 <= successes <= n.`);
+  }
+  if (n === 0) return null;
+  const value = successes / n;
+  const shrink = 1 + Z ** 2 / n;
+  const centre = (value + Z ** 2 / (2 * n)) / shrink;
+  const reach = (Z / shrink) * Math.sqrt((value * (1 - value)) / n + Z ** 2 / (4 * n ** 2));
+  // At the ends the bound is exact; the formula would be off by a rounding.
+  return { value, low: successes === 0 ? 0 : centre - reach, high: successes === n ? 1 : centre + reach, n };
+}
+
+/**
+ * Newcombe's hybrid score interval of a difference of two independent proportions, first - second (Statistics in Medicine 17, 1998,
+ * method 10): made for small counts, defined for any.
+ * @returns null where either side is empty; n counts both sides
+ * @throws C3Error('input') as wilson does
+ */
+export function newcombe(successes: number, n: number, otherSuccesses: number, otherN: number): Interval | null {
+  const first = wilson(successes, n);
+  const second = wilson(otherSuccesses, otherN);
+  if (first === null || second === null) return null;
+  const value = first.value - second.value;
+  const below = Math.hypot(first.value - (first.low ?? 0), (second.high ?? 1) - second.value);
+  const above = Math.hypot((first.high ?? 1) - first.value, second.value - (second.low ?? 0));
+  return { value, low: value - below, high: value + above, n: n + otherN };
+}
+
+/**
+ * Welch's t interval of a difference of two means, first - second, with unequal variances and Satterthwaite's degrees of freedom.
+ * @returns null where either side is empty; null bounds unless both sides have at least two values that differ
+ */
+export function welch(first: readonly number[], second: readonly number[]): Interval | null {
+  if (first.length === 0 || second.length === 0) return null;
+  const value = mean(first) - mean(second);
+  const n = first.length + second.length;
+  if (!hasSpread(first) || !hasSpread(second)) return { value, low: null, high: null, n };
+  const [a, b] = [first, second].map((side) => squaredDeviations(side) / (side.length - 1) / side.length);
+  if (a === undefined || b === undefined) return null;
+  // Shares, not squares of variances: those could leave the number range.
+  const share = a / (a + b);
+  const degrees = 1 / (share ** 2 / (first.length - 1) + (1 - share) ** 2 / (second.length - 1));
+  const reach = studentTQuantile((1 + LEVEL) / 2, degrees) * Math.sqrt(a + b);
+  return { value, low: value - reach, high: value + reach, n };
+}
+
+/**
+ * The interval of the difference of two samples of returns, first - second: Newcombe's where all returns are 0 or 1, Welch's otherwise.
+ * @returns null where either side is empty
+ */
+export function differenceInterval(first: readonly number[], second: readonly number[]): DifferenceInterval | null {
+  const isBinary = (value: number): boolean => value === 0 || value === 1;
+  const binary = first.every(isBinary) && second.every(isBinary);
+  const successes = (side: readonly number[]): number => side.filter((value) => value === 1).length;
+  const interval = binary ? newcombe(successes(first), first.length, successes(second), second.length) : welch(first, second);
+  if (interval === null) return null;
+  return { ...interval, method: interval.low === null ? 'none' : binary ? 'newcombe' : 'welch' };
+}
+
+/**
+ * Percentile bootstrap interval of a mean paired difference, after - before.
+ *
+ * The resamples depend on the seed and the number of pairs alone.
+ * @param pairs [before, after] of each item
+ * @param seed a whole number of at least 0
+ * @returns null without pairs; null bounds where all differences are equal, since resampling cannot show an uncertainty there
+ * @throws C3Error('input') for a wrong seed or number of resamples, or a value that is not finite
+ */
+export function pairedBootstrap(pairs: readonly (readonly [before: number, after: number])[], seed: number, resamples = 10_000): Interval | null {
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new C3Error('input', `The bootstrap seed is ${seed}; give a whole number of at least 0.`);
+  if (!Number.isSafeInteger(resamples) || resamples < 1) throw new C3Error('input', `${resamples} bootstrap resamples were asked for; give a whole number of at least 1.`);
+  const differences = pairs.map(([before, after]) => after - before);
+  if (!differences.every(Number.isFinite)) throw new C3Error('input', 'A pair holds a value that is not finite; leave items without both values out.');
+  const n = differences.length;
+  if (n === 0) return null;
+  const value = mean(differences);
+  if (!hasSpread(differences)) return { value, low: null, high: null, n };
+  const means = new Float64Array(resamples);
+  for (let resample = 0; resample < resamples; resample++) {
+    const stream = openStream(seed, resample);
+    let sum = 0;
+    for (let draw = 0; draw < n; draw++) sum += differences[Math.floor(uniform(stream, draw) * n)] ?? 0;
+    means[resample] = sum / n;
+  }
+  means.sort();
+  return { value, low: sortedQuantile(means, (1 - LEVEL) / 2), high: sortedQuantile(means, (1 + LEVEL) / 2), n };
+}
+
+/** Quantile of ascending values, linear between order statistics. */
+function sortedQuantile(sorted: Float64Array, p: number): number {
+  const place = p * (sorted.length - 1);
+  const below = sorted[Math.floor(place)] ?? Number.NaN;
+  const above = sorted[Math.ceil(place)] ?? Number.NaN;
+  return below + (place - Math.floor(place)) * (above - below);
+}

@@ -1,0 +1,153 @@
+/** Sorts buckets into the paper's four failure classes (C3 appendix N), each case with the numbers that decided. */
+import { aggregate, unmasked } from '../credit/aggregate.ts';
+import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
+import { differenceInterval } from '../credit/interval.ts';
+import { fUpperTail } from '../credit/studentT.ts';
+import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass, type TaxonomyClassName } from '../shared/records.ts';
+
+/** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
+export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eventType'> {
+  readonly question: string;
+  /** True where no scored message lies downstream of the bucket's role. */
+  readonly terminal: boolean;
+  /** In index order. The real action is the one marked original, the first where none is. */
+  readonly alternatives: readonly Pick<Alternative, 'decision' | 'original' | 'returns' | 'evaluatorCalls'>[];
+}
+
+export interface TaxonomyThresholds {
+  /** Successful Credit Shift: best mean return - real mean return is greater. */
+  readonly shift: number;
+  /** Evaluator Ambiguity: greatest return - smallest return is less. */
+  readonly ambiguity: number;
+  /** Misleading Plan: best mean return is less. */
+  readonly misleading: number;
+}
+
+/** The paper's values. */
+export const TAXONOMY_THRESHOLDS: TaxonomyThresholds = { shift: 0.2, ambiguity: 0.01, misleading: 0.5 };
+
+/** Level of the test that keeps a bucket out of Over-Coupling. */
+const SIGNIFICANCE = 0.05;
+/** So that 0.8 - 0.6 is not greater than 0.2. */
+const ROUNDING = 1e-9;
+const LISTED_MEANS = 12;
+
+interface Measured {
+  readonly real: boolean;
+  readonly returns: readonly number[];
+  readonly mean: number;
+}
+
+interface Verdict {
+  readonly name: TaxonomyClassName;
+  readonly reason: string;
+}
+
+/**
+ * Gives each bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket with fewer
+ * than two alternatives left, or one that fits no class, stays unclassified. The first rule that holds decides:
+ *
+ * 1. Misleading Plan, tested first because failing alike is no ambiguity of the evaluator: the role has scored roles downstream and
+ *    the best mean return is below `misleading`: whatever is done with any of its plans fails.
+ * 2. Evaluator Ambiguity: all returns, within and between alternatives, lie closer together than `ambiguity`.
+ * 3. Successful Credit Shift: the best mean return exceeds the real action's by more than `shift`.
+ * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that of their
+ *    means, and an F test (one-way analysis of variance) at the 5 % level does not tell the alternatives apart.
+ * @returns the four classes in their order, cases in the order of the buckets
+ * @throws C3Error('input') for a return that is not finite
+ */
+export function classifyBuckets(buckets: readonly TaxonomyBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): TaxonomyClass[] {
+  const verdicts = buckets.map((bucket) => ({ bucket, verdict: classify(bucket, thresholds) }));
+  return TAXONOMY_CLASSES.map((name) => {
+    const cases = verdicts.flatMap(({ bucket, verdict }) => {
+      if (verdict?.name !== name) return [];
+      const message = bucket.message ?? realOf(bucket)?.decision;
+      if (message === undefined) return [];
+      return [{ bucket: bucket.id, message, eventType: bucket.eventType, question: bucket.question, evidence: `${verdict.reason}; ${describe(bucket)}.` }];
+    });
+    return { name, count: cases.length, cases };
+  });
+}
+
+function realOf(bucket: TaxonomyBucket): TaxonomyBucket['alternatives'][number] | undefined {
+  return bucket.alternatives.find((alternative) => alternative.original) ?? bucket.alternatives[0];
+}
+
+function measure(bucket: TaxonomyBucket): Measured[] {
+  const real = realOf(bucket);
+  return bucket.alternatives.flatMap((alternative) => {
+    const returns = unmasked(alternative.returns);
+    return returns.length === 0 ? [] : [{ real: alternative === real, returns, mean: mean(returns) }];
+  });
+}
+
+function classify(bucket: TaxonomyBucket, thresholds: TaxonomyThresholds): Verdict | null {
+  const measured = measure(bucket);
+  const [first, ...rest] = measured;
+  if (first === undefined || rest.length === 0) return null;
+  const best = rest.reduce((a, b) => (b.mean > a.mean ? b : a), first);
+  if (!bucket.terminal && best.mean < thresholds.misleading - ROUNDING) {
+    return { name: 'Misleading Plan', reason: `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream` };
+  }
+  const returns = measured.flatMap((alternative) => alternative.returns);
+  const range = returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b));
+  if (range < thresholds.ambiguity - ROUNDING) {
+    return { name: 'Evaluator Ambiguity', reason: `all returns lie within ${show(range)} < ${thresholds.ambiguity}` };
+  }
+  const real = measured.find((alternative) => alternative.real);
+  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) return shiftVerdict(best, real, thresholds);
+  return couplingVerdict(measured);
+}
+
+function shiftVerdict(best: Measured, real: Measured, thresholds: TaxonomyThresholds): Verdict {
+  const interval = differenceInterval(best.returns, real.returns);
+  const bounds =
+    interval === null || interval.low === null || interval.high === null
+      ? 'interval not measured'
+      : `95 % interval ${show(interval.low)} to ${show(interval.high)} (${interval.method})`;
+  return {
+    name: 'Successful Credit Shift',
+    reason: `best ${show(best.mean)} (n=${best.returns.length}) - real ${show(real.mean)} (n=${real.returns.length}) = ${show(best.mean - real.mean)} > ${thresholds.shift}, ${bounds}`,
+  };
+}
+
+function couplingVerdict(measured: readonly Measured[]): Verdict | null {
+  if (measured.some(({ returns }) => returns.length < 2)) return null;
+  const returns = measured.flatMap((alternative) => alternative.returns);
+  const degreesBetween = measured.length - 1;
+  const degreesWithin = returns.length - measured.length;
+  const within = measured.reduce((sum, alternative) => sum + squaredDeviations(alternative.returns), 0) / degreesWithin;
+  const between = sampleVariance(measured.map((alternative) => alternative.mean)) ?? 0;
+  if (within <= between) return null;
+  const overall = mean(returns);
+  const explained = measured.reduce((sum, alternative) => sum + alternative.returns.length * (alternative.mean - overall) ** 2, 0);
+  const ratio = explained / degreesBetween / within;
+  const p = fUpperTail(ratio, degreesBetween, degreesWithin);
+  if (p < SIGNIFICANCE) return null;
+  return {
+    name: 'Over-Coupling',
+    reason: `variance within alternatives ${show(within)} > variance of their means ${show(between)}, F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}`,
+  };
+}
+
+/** The numbers behind every verdict: how many returns, what they cost, and the means. */
+function describe(bucket: TaxonomyBucket): string {
+  const real = realOf(bucket);
+  const aggregates = bucket.alternatives.map(({ returns }) => aggregate(returns));
+  const means = bucket.alternatives.slice(0, LISTED_MEANS).map((alternative) => {
+    const { mean: value } = aggregate(alternative.returns);
+    return `${value === null ? 'not measured' : show(value)}${alternative === real ? ' (real)' : ''}`;
+  });
+  const more = bucket.alternatives.length - means.length;
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  const masked = sum(aggregates.map((one) => one.masked));
+  return (
+    `n=${sum(aggregates.map((one) => one.count))} returns of ${bucket.alternatives.length} alternatives` +
+    `${masked === 0 ? '' : `, ${masked} masked`}, ${sum(bucket.alternatives.map((one) => one.evaluatorCalls))} evaluator calls` +
+    `; mean returns ${means.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
+  );
+}
+
+function show(value: number): string {
+  return String(Number(value.toFixed(3)));
+}

@@ -1,0 +1,42 @@
+/** `npm run pretrain`: makes the bundled team from scratch. Arguments: [folder] [work folder] [steps]. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pretrain } from '../training/pretrain.ts';
+import { parseProtocol } from '../team/parseProtocol.ts';
+
+const [folder = 'media/team', workFolder = '.c3/pretrain', steps = '1500'] = process.argv.slice(2);
+const protocolPath = join('media/team', 'protocol.json');
+let interrupted = false;
+process.once('SIGINT', () => (interrupted = true));
+
+await pretrain(
+  {
+    folder,
+    workFolder,
+    seed: 1,
+    steps: Number(steps),
+    problemsPerStep: 32,
+    learningRate: 2.5e-3,
+    levels: [1, 1, 1, 1],
+    checkpointEvery: 100,
+    vocabularySize: 1024,
+    architecture: {
+      hiddenSize: 192,
+      intermediateSize: 512,
+      layers: 4,
+      heads: 6,
+      keyValueHeads: 3,
+      headDim: 32,
+      rmsEpsilon: 1e-6,
+      ropeTheta: 10000,
+      maxPositions: 2048,
+      tieEmbeddings: true,
+    },
+    device: { threads: 2 },
+    cancelled: () => interrupted,
+    report: (line) => {
+      process.stderr.write(`${line}\n`);
+    },
+  },
+  parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath),
+);

@@ -1,0 +1,6 @@
+/** Entry of the worker thread that owns the ONNX Runtime sessions. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveRuntime, type WorkerData } from '../runtime/remote.ts';
+
+if (parentPort === null) throw new Error('This file is the entry of a worker thread.');
+serveRuntime(parentPort, workerData as WorkerData);

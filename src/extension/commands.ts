@@ -1,0 +1,116 @@
+/** The commands, by their ids in package.json. */
+import { commands, Uri } from 'vscode';
+import { C3Error } from '../shared/errors.ts';
+import { isRecord } from '../shared/guard.ts';
+import type { StoreReader } from '../store/reader.ts';
+import type { Dashboard } from './dashboardPanel.ts';
+import { Disposables } from './disposables.ts';
+import type { Doctor } from './doctor.ts';
+import { pickEpisode, pickMessage, pickRun } from './pick.ts';
+import { report } from './report.ts';
+import type { EpisodeNode, MoreNode, RunNode } from './runsModel.ts';
+import type { RunsTree } from './runsTree.ts';
+import type { Services } from './services.ts';
+import { askForRun } from './startRun.ts';
+import type { TaxonomyPanels } from './taxonomyPanels.ts';
+import { targetOf } from './transcriptOutline.ts';
+import type { TranscriptPanels } from './transcriptPanels.ts';
+
+export interface Views {
+  readonly tree: RunsTree;
+  readonly transcripts: TranscriptPanels;
+  readonly taxonomies: TaxonomyPanels;
+  readonly dashboard: Dashboard;
+  readonly doctor: Doctor;
+}
+
+/** Registers every command; a failure ends in one line with the way to the log. */
+export function registerCommands(services: Services, views: Views): Disposables {
+  const disposables = new Disposables();
+  const handlers: Readonly<Record<string, (argument: unknown) => unknown>> = {
+    'c3.startRun': (argument) => startRun(services, argument),
+    'c3.cancelRun': () => { services.runs.cancel(); },
+    'c3.inspectTaxonomy': (argument) => inspectTaxonomy(services, views, argument),
+    'c3.openTranscript': (argument) => openTranscript(services, views, argument, false),
+    'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
+    'c3.openDashboard': (argument) => { views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null); },
+    'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
+    'c3.doctor': () => views.doctor.run(),
+    'c3.refresh': () => { services.store.touch(); },
+    'c3.showLog': () => { services.log.show(); },
+    'c3.loadMore': (argument) => { if (isNode<MoreNode>(argument, 'more')) views.tree.loadMore(argument); },
+  };
+  for (const [id, handler] of Object.entries(handlers)) {
+    disposables.add(commands.registerCommand(id, async (argument: unknown) => {
+      try {
+        await handler(argument);
+      } catch (error) {
+        await report(error, services.log);
+      }
+    }));
+  }
+  return disposables;
+}
+
+/** Shows a message in its transcript. */
+export function openMessage(services: Services, transcripts: TranscriptPanels, message: number): void {
+  try {
+    transcripts.open(targetOf(readerOf(services), message), message);
+  } catch (error) {
+    void report(error, services.log);
+  }
+}
+
+async function startRun(services: Services, argument: unknown): Promise<void> {
+  // A reason not to start is said before any question is asked.
+  services.engine.client();
+  const params = await askForRun(argument instanceof Uri ? argument : undefined);
+  if (params !== undefined) await services.runs.start(params);
+}
+
+async function inspectTaxonomy(services: Services, views: Views, argument: unknown): Promise<void> {
+  const run = runOf(argument) ?? await pickRun(readerOf(services), 'Inspect failure taxonomy');
+  if (run !== undefined) views.taxonomies.open(run);
+}
+
+async function openTranscript(services: Services, views: Views, argument: unknown, beside: boolean): Promise<void> {
+  const node = isNode<EpisodeNode>(argument, 'episode') ? argument : await pickEpisode(readerOf(services), 'Open transcript');
+  if (node === undefined) return;
+  const { run, phase, iteration, instance, leaf } = node.episode;
+  views.transcripts.open({ run, phase, iteration, instance }, leaf, beside);
+}
+
+async function replayAlternatives(services: Services, views: Views, argument: unknown): Promise<void> {
+  const reader = readerOf(services);
+  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? await askForMessage(reader);
+  if (message === undefined) return;
+  views.transcripts.open(targetOf(reader, message), message).replayMessage(message);
+}
+
+async function askForMessage(reader: StoreReader): Promise<number | undefined> {
+  const title = 'Replay alternatives';
+  const episode = await pickEpisode(reader, title);
+  return episode === undefined ? undefined : pickMessage(reader, episode, title);
+}
+
+function readerOf(services: Services): StoreReader {
+  const reader = services.store.reader();
+  if (reader === null) throw new C3Error('store', 'There is no run in this workspace yet: start one with "C3: Start C3 run".');
+  return reader;
+}
+
+/** A run given by its id or by its item in the tree. */
+function runOf(argument: unknown): string | undefined {
+  if (typeof argument === 'string') return argument;
+  return isNode<RunNode>(argument, 'run') ? argument.run.id : undefined;
+}
+
+/** The message on which a context menu was opened in the transcript panel. */
+function messageOfMenu(argument: unknown): number | undefined {
+  const message = isRecord(argument) ? argument['message'] : undefined;
+  return typeof message === 'number' && Number.isSafeInteger(message) ? message : undefined;
+}
+
+function isNode<T extends { readonly kind: string }>(value: unknown, kind: T['kind']): value is T {
+  return isRecord(value) && value['kind'] === kind;
+}

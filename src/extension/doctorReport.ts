@@ -1,0 +1,25 @@
+/** The doctor's report as a plain document. */
+import type { DoctorReport } from '../shared/engineProtocol.ts';
+
+/** Providers, versions and store in aligned lines. */
+export function doctorText(report: DoctorReport): string {
+  const providers = report.providers.map((provider) => [provider.name, provider.available ? 'available' : 'not available', provider.selfTest ?? 'self-test not run'] as const);
+  const width = Math.max(0, ...providers.map(([name]) => name.length));
+  const state = Math.max(0, ...providers.map(([, available]) => available.length));
+  const versions = Object.entries(report.versions);
+  const versionWidth = Math.max(0, ...versions.map(([name]) => name.length));
+  return [
+    'C3 doctor',
+    '',
+    'Providers',
+    ...providers.map(([name, available, test]) => `  ${name.padEnd(width)}  ${available.padEnd(state)}  ${test}`),
+    '',
+    'Versions',
+    ...versions.map(([name, version]) => `  ${name.padEnd(versionWidth)}  ${version}`),
+    '',
+    'Store',
+    `  ${report.store.path}`,
+    `  ${report.store.state}`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,164 @@
+/** The engine process as the extension sees it: forked when first needed, spoken to in JSON-RPC, forked anew after it ended. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import {
+  createMessageConnection,
+  ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
+  type CancellationToken,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
+import {
+  CANCELLED_CODE,
+  DoctorRequest,
+  FAILED_CODE,
+  InitializeRequest,
+  ReplayProgressNotification,
+  ReplayRequest,
+  RunProgressNotification,
+  ShutdownRequest,
+  StartRunRequest,
+  TaxonomyRequest,
+  type DoctorReport,
+  type InitializeResult,
+  type ReplayParams,
+  type ReplayProgress,
+  type RunProgress,
+  type StartRunParams,
+} from '../shared/engineProtocol.ts';
+import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
+import type { BucketView, RunSummary, TaxonomyClass } from '../shared/records.ts';
+
+/** How long the engine may take to end by itself. */
+const SHUTDOWN_MILLISECONDS = 3000;
+const KINDS: readonly string[] = ['input', 'store', 'model', 'budget', 'engine'] satisfies readonly ErrorKind[];
+
+export interface EngineEvents {
+  /** One line that the engine wrote to its log. */
+  log(line: string): void;
+  runProgress(progress: RunProgress): void;
+  replayProgress(progress: ReplayProgress): void;
+  /** The engine answered its first request; a reason when it may only read. */
+  ready(result: InitializeResult): void;
+  /** The engine ended; requests that were under way have failed. */
+  ended(): void;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly connection: MessageConnection;
+  /** Resolves when the process has ended, to the words that say how. */
+  readonly ended: Promise<string>;
+  readonly initialized: Promise<InitializeResult>;
+}
+
+export class EngineClient {
+  private readonly script: string;
+  private readonly store: string;
+  private readonly events: EngineEvents;
+  private running: Running | null = null;
+  private disposed = false;
+
+  /**
+   * @param script absolute path of the engine's entry
+   * @param store absolute path of the store
+   */
+  constructor(script: string, store: string, events: EngineEvents) {
+    this.script = script;
+    this.store = store;
+    this.events = events;
+  }
+
+  /**
+   * Trains or evaluates; answers at the end. The token cancels the run in the engine.
+   * @throws CancelledError when it was cancelled, C3Error with the engine's one-line message when it failed or ended
+   */
+  startRun(params: StartRunParams, token: CancellationToken): Promise<RunSummary> {
+    return this.ask((connection) => connection.sendRequest(StartRunRequest, params, token));
+  }
+
+  /** Replays one message; alternatives arrive as progress meanwhile. Errors as startRun. */
+  replay(params: ReplayParams, token: CancellationToken): Promise<BucketView> {
+    return this.ask((connection) => connection.sendRequest(ReplayRequest, params, token));
+  }
+
+  /** The failure classes of a run. Errors as startRun. */
+  taxonomy(run: string): Promise<readonly TaxonomyClass[]> {
+    return this.ask((connection) => connection.sendRequest(TaxonomyRequest, { run }));
+  }
+
+  /** What the machine can do, by the engine's own word. Errors as startRun. */
+  doctor(): Promise<DoctorReport> {
+    return this.ask((connection) => connection.sendRequest(DoctorRequest));
+  }
+
+  /** Ends the engine: first it is asked to, then it is made to. */
+  async dispose(): Promise<void> {
+    this.disposed = true;
+    const running = this.running;
+    if (running === null) return;
+    running.connection.sendRequest(ShutdownRequest).catch(() => undefined);
+    const timer = setTimeout(() => { running.child.kill('SIGKILL'); }, SHUTDOWN_MILLISECONDS);
+    await running.ended;
+    clearTimeout(timer);
+  }
+
+  private async ask<Result>(send: (connection: MessageConnection) => Promise<Result>): Promise<Result> {
+    if (this.disposed) throw new C3Error('engine', 'The engine has been closed with its window: reload the window to use it again.');
+    const running = (this.running ??= this.start());
+    const ended = running.ended.then((how): never => {
+      throw new C3Error('engine', `The engine ended (${how}) before it had answered: see the log, then try again.`);
+    });
+    try {
+      await Promise.race([running.initialized, ended]);
+      return await Promise.race([send(running.connection), ended]);
+    } catch (error) {
+      throw errorOf(error);
+    }
+  }
+
+  private start(): Running {
+    const child = fork(this.script, [], { stdio: ['pipe', 'pipe', 'pipe', 'ipc'], execArgv: [], env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' } });
+    const { stdin, stdout, stderr } = child;
+    if (stdin === null || stdout === null || stderr === null) throw new C3Error('engine', 'The engine could not be started: its pipes are missing. Reload the window and try again.');
+    // A write after the engine has ended is answered by `ended`.
+    stdin.on('error', () => undefined);
+    createInterface({ input: stderr }).on('line', (line) => { this.events.log(line); });
+    const connection = createMessageConnection(new StreamMessageReader(stdout), new StreamMessageWriter(stdin));
+    connection.onNotification(RunProgressNotification, (progress) => { this.events.runProgress(progress); });
+    connection.onNotification(ReplayProgressNotification, (progress) => { this.events.replayProgress(progress); });
+    connection.onError(([error]) => { this.events.log(`connection: ${messageOf(error)}`); });
+    connection.listen();
+    const ended = new Promise<string>((resolve) => {
+      child.once('error', (error) => { resolve(messageOf(error)); });
+      child.once('exit', (code, signal) => { resolve(signal === null ? `exit code ${String(code)}` : `signal ${signal}`); });
+    });
+    const initialized = connection.sendRequest(InitializeRequest, { store: this.store });
+    initialized.then((result) => { this.events.ready(result); }, () => undefined);
+    const running = { child, connection, ended, initialized };
+    void ended.then(() => {
+      connection.dispose();
+      if (this.running === running) this.running = null;
+      this.events.ended();
+    });
+    return running;
+  }
+}
+
+/** What went wrong in the words of the engine; cancellation stays apart from failure. */
+function errorOf(error: unknown): Error {
+  if (error instanceof C3Error) return error;
+  if (!(error instanceof ResponseError)) return new C3Error('engine', messageOf(error), { cause: error });
+  if (error.code === CANCELLED_CODE) return new CancelledError();
+  return new C3Error(error.code === FAILED_CODE ? kindOf(error.data) : 'engine', error.message, { cause: error });
+}
+
+function kindOf(data: unknown): ErrorKind {
+  const kind = typeof data === 'object' && data !== null && 'kind' in data ? data.kind : undefined;
+  return isKind(kind) ? kind : 'engine';
+}
+
+function isKind(value: unknown): value is ErrorKind {
+  return typeof value === 'string' && KINDS.includes(value);
+}

@@ -1,0 +1,56 @@
+/** Activation: makes the parts and joins them. Nothing is opened or started before it is needed. */
+import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
+import { openMessage, registerCommands } from './commands.ts';
+import { Dashboard, DASHBOARD_VIEW } from './dashboardPanel.ts';
+import { Doctor } from './doctor.ts';
+import { Engine } from './engine.ts';
+import { Log } from './log.ts';
+import { RunController } from './runController.ts';
+import { RunsTree } from './runsTree.ts';
+import { createStatusBar } from './statusBar.ts';
+import { StoreAccess } from './storeAccess.ts';
+import { TaxonomyPanels, TAXONOMY_VIEW } from './taxonomyPanels.ts';
+import { TranscriptPanels, TRANSCRIPT_VIEW } from './transcriptPanels.ts';
+
+let engine: Engine | null = null;
+
+export function activate(context: ExtensionContext): void {
+  const { extensionUri } = context;
+  const log = new Log();
+  const store = new StoreAccess();
+  engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
+  const runs = new RunController(engine, store, log);
+  const services = { extensionUri, log, store, engine, runs };
+  const tree = new RunsTree(store, log);
+  const transcripts = new TranscriptPanels(services);
+  const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
+  const dashboard = new Dashboard(services);
+  const doctor = new Doctor(engine);
+  context.subscriptions.push(
+    log,
+    store,
+    runs,
+    tree,
+    doctor,
+    window.createTreeView('c3.runs', { treeDataProvider: tree, showCollapseAll: true }),
+    createStatusBar(runs),
+    registerCommands(services, { tree, transcripts, taxonomies, dashboard, doctor }),
+    ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard]]),
+  );
+}
+
+export async function deactivate(): Promise<void> {
+  await engine?.dispose();
+}
+
+/** Panels come back after a reload with the state that their pages kept. */
+function serializers(views: readonly (readonly [string, { restore(panel: WebviewPanel, state: unknown): void }])[]): { dispose(): void }[] {
+  return views.map(([view, owner]) =>
+    window.registerWebviewPanelSerializer(view, {
+      deserializeWebviewPanel: (panel, state) => {
+        owner.restore(panel, state);
+        return Promise.resolve();
+      },
+    }),
+  );
+}

@@ -1,0 +1,51 @@
+/** Choosing a run, a round, an episode or a message where a command was not given one. */
+import { window, type QuickPickItem } from 'vscode';
+import type { StoreReader } from '../store/reader.ts';
+import { childrenOf, Limits, type EpisodeNode, type RunsNode } from './runsModel.ts';
+import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
+
+interface NodeItem extends QuickPickItem {
+  readonly node: RunsNode;
+}
+
+/** A run; asked for only when there are several. */
+export async function pickRun(reader: StoreReader, title: string): Promise<string | undefined> {
+  const node = await pickNode(reader, null, title, 'Which run?');
+  return node?.kind === 'run' ? node.run.id : undefined;
+}
+
+/** An episode, by run and round. */
+export async function pickEpisode(reader: StoreReader, title: string): Promise<EpisodeNode | undefined> {
+  const run = await pickNode(reader, null, title, 'Which run?');
+  const round = run === undefined ? undefined : await pickNode(reader, run, title, 'Which step or evaluation?');
+  const episode = round === undefined ? undefined : await pickNode(reader, round, title, 'Which episode?');
+  return episode?.kind === 'episode' ? episode : undefined;
+}
+
+/** One of the messages of an episode, from the first to the scored one. */
+export async function pickMessage(reader: StoreReader, episode: EpisodeNode, title: string): Promise<number | undefined> {
+  const items = reader.chain(episode.episode.leaf).map((message) => ({ label: message.eventType, description: message.text.replaceAll(/\s+/gu, ' ').slice(0, 120), message: message.id }));
+  return (await window.showQuickPick(items, { title, placeHolder: 'Which message?' }))?.message;
+}
+
+/** Shows more of the list until something else than "Load more" is chosen. */
+async function pickNode(reader: StoreReader, parent: RunsNode | null, title: string, placeHolder: string): Promise<RunsNode | undefined> {
+  const limits = new Limits();
+  for (;;) {
+    const nodes = childrenOf(reader, parent, limits);
+    const only = nodes[0];
+    if (nodes.length === 1 && only !== undefined) return only;
+    const chosen = await window.showQuickPick(nodes.map(itemOf), { title, placeHolder, matchOnDescription: true });
+    if (chosen?.node.kind !== 'more') return chosen?.node;
+    limits.grow(chosen.node.list);
+  }
+}
+
+function itemOf(node: RunsNode): NodeItem {
+  switch (node.kind) {
+    case 'run': return { label: node.run.title, description: runDescription(node.run), node };
+    case 'round': return { label: node.label, description: roundDescription(node), node };
+    case 'episode': return { label: episodeLabel(node.episode), description: episodeReturn(node.episode.return), node };
+    case 'more': return { label: 'Load more', description: `${String(node.left)} left`, node };
+  }
+}

@@ -1,0 +1,46 @@
+/** How runs are put in words outside the panels. */
+import type { RunProgress } from '../shared/engineProtocol.ts';
+import type { Episode, RunRecord, Step } from '../shared/records.ts';
+import type { RoundNode } from './runsModel.ts';
+
+const STAGES = { load: 'Loading', 'evaluate-before': 'Evaluation before', train: 'Training', 'evaluate-after': 'Evaluation after' } as const;
+const LABEL = 80;
+
+/** The stage of a run with its place in it. */
+export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): string {
+  if (total === 0) return STAGES[stage];
+  return stage === 'train' ? `${STAGES[stage]}, step ${String(done)} of ${String(total)}` : `${STAGES[stage]}, ${String(done)} of ${String(total)}`;
+}
+
+/** What stands beside a run in the tree. */
+export function runDescription(run: RunRecord): string {
+  const steps = `${String(run.steps)} of ${String(run.plannedSteps)} steps`;
+  const accuracy = run.summary?.accuracy;
+  if (accuracy?.before == null || accuracy.after == null) return steps;
+  return `${steps}, ${percent(accuracy.before.value)} → ${percent(accuracy.after.value)}`;
+}
+
+/** What stands beside a step or an evaluation in the tree. */
+export function roundDescription(node: Pick<RoundNode, 'step' | 'episodes'>): string {
+  const episodes = `${String(node.episodes)} ${node.episodes === 1 ? 'episode' : 'episodes'}`;
+  return node.step === null ? episodes : `${meanReturn(node.step)}, ${episodes}`;
+}
+
+function meanReturn(step: Step): string {
+  return step.metrics === null ? 'under way' : `mean return ${step.metrics.meanReturn.toFixed(2)}`;
+}
+
+/** The start of the episode's question, on one line. */
+export function episodeLabel(episode: Episode): string {
+  const line = episode.question.replaceAll(/\s+/gu, ' ').trim();
+  return line.length > LABEL ? `${line.slice(0, LABEL)}…` : line;
+}
+
+/** The return in words; an evaluator that failed gives none. */
+export function episodeReturn(value: number | null): string {
+  return value === null ? 'masked: the evaluator failed' : `return ${String(Math.round(1000 * value) / 1000)}`;
+}
+
+function percent(value: number): string {
+  return `${(100 * value).toFixed(1)} %`;
+}

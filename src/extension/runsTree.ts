@@ -1,0 +1,124 @@
+/** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
+import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, type TreeDataProvider } from 'vscode';
+import { C3Error } from '../shared/errors.ts';
+import type { RunStatus } from '../shared/records.ts';
+import { Disposables } from './disposables.ts';
+import type { Log } from './log.ts';
+import { childrenOf, Limits, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
+import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
+import type { StoreAccess } from './storeAccess.ts';
+
+const RUN_ICONS: Readonly<Record<RunStatus, ThemeIcon>> = {
+  running: new ThemeIcon('loading~spin'),
+  done: new ThemeIcon('pass', new ThemeColor('testing.iconPassed')),
+  cancelled: new ThemeIcon('circle-slash'),
+  failed: new ThemeIcon('error', new ThemeColor('testing.iconFailed')),
+};
+
+export class RunsTree implements TreeDataProvider<RunsNode> {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<RunsNode | undefined>());
+  private readonly store: StoreAccess;
+  private readonly log: Log;
+  private readonly limits = new Limits();
+  private problem: string | null = null;
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(store: StoreAccess, log: Log) {
+    this.store = store;
+    this.log = log;
+    this.disposables.add(store.onDidChange(() => { this.refresh(); }));
+  }
+
+  refresh(): void {
+    this.changed.fire(undefined);
+  }
+
+  /** Shows more of the list that ends with this node. */
+  loadMore(node: MoreNode): void {
+    this.limits.grow(node.list);
+    this.changed.fire(node.parent ?? undefined);
+  }
+
+  getChildren(node?: RunsNode): RunsNode[] {
+    try {
+      const reader = this.store.reader();
+      const children = reader === null ? [] : childrenOf(reader, node ?? null, this.limits);
+      if (node === undefined) this.tell(children.length > 0, null);
+      return [...children];
+    } catch (error) {
+      if (!(error instanceof C3Error)) throw error;
+      if (node === undefined) this.tell(false, error.message);
+      return [];
+    }
+  }
+
+  getTreeItem(node: RunsNode): TreeItem {
+    switch (node.kind) {
+      case 'run': return runItem(node);
+      case 'round': return roundItem(node);
+      case 'episode': return episodeItem(node);
+      case 'more': return moreItem(node);
+    }
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+
+  /** Lets the welcome text and the palette know what there is; a broken store is logged once. */
+  private tell(hasRuns: boolean, problem: string | null): void {
+    void commands.executeCommand('setContext', 'c3.hasRuns', hasRuns);
+    void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
+    if (problem !== null && problem !== this.problem) this.log.error(problem);
+    this.problem = problem;
+  }
+}
+
+function runItem(node: RunNode): TreeItem {
+  const { run } = node;
+  const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
+  item.id = node.id;
+  item.iconPath = RUN_ICONS[run.status];
+  item.description = runDescription(run);
+  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${run.status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
+  item.contextValue = `run ${run.status}`;
+  return item;
+}
+
+function roundItem(node: RoundNode): TreeItem {
+  const item = new TreeItem(node.label, node.episodes === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
+  item.id = node.id;
+  item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
+  item.description = roundDescription(node);
+  item.contextValue = 'round';
+  return item;
+}
+
+function episodeItem(node: EpisodeNode): TreeItem {
+  const { episode } = node;
+  const item = new TreeItem(episodeLabel(episode), TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = episodeIcon(episode.return);
+  item.tooltip = `${episode.question}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
+  item.accessibilityInformation = { label: `${episodeReturn(episode.return)}: ${episodeLabel(episode)}` };
+  item.contextValue = 'episode';
+  item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
+  return item;
+}
+
+function episodeIcon(value: number | null): ThemeIcon {
+  if (value === null) return new ThemeIcon('circle-slash', new ThemeColor('disabledForeground'));
+  if (value >= 1) return new ThemeIcon('check', new ThemeColor('testing.iconPassed'));
+  if (value <= 0) return new ThemeIcon('close', new ThemeColor('testing.iconFailed'));
+  return new ThemeIcon('circle-outline');
+}
+
+function moreItem(node: MoreNode): TreeItem {
+  const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = new ThemeIcon('ellipsis');
+  item.description = `${String(node.left)} left`;
+  item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
+  return item;
+}

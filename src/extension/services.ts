@@ -1,0 +1,14 @@
+/** What the parts of the extension share. */
+import type { Uri } from 'vscode';
+import type { Engine } from './engine.ts';
+import type { Log } from './log.ts';
+import type { RunController } from './runController.ts';
+import type { StoreAccess } from './storeAccess.ts';
+
+export interface Services {
+  readonly extensionUri: Uri;
+  readonly log: Log;
+  readonly store: StoreAccess;
+  readonly engine: Engine;
+  readonly runs: RunController;
+}

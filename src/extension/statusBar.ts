@@ -1,0 +1,27 @@
+/** The one status bar item: the stage of the run that goes on; a click opens the dashboard. */
+import { StatusBarAlignment, window } from 'vscode';
+import { Disposables } from './disposables.ts';
+import type { RunController } from './runController.ts';
+import { stageWords } from './runWords.ts';
+
+/** Shows the item while a run goes on. */
+export function createStatusBar(runs: RunController): Disposables {
+  const disposables = new Disposables();
+  const item = disposables.add(window.createStatusBarItem('c3.run', StatusBarAlignment.Left, 10));
+  item.name = 'C3 run';
+  item.command = 'c3.openDashboard';
+  item.tooltip = 'Open the C3 run dashboard';
+  const draw = (): void => {
+    if (!runs.running) {
+      item.hide();
+      return;
+    }
+    const stage = runs.current === null ? 'starting' : stageWords(runs.current).toLowerCase();
+    const earned = runs.currentReturn === null ? '' : `, return ${runs.currentReturn.toFixed(2)}`;
+    item.text = `$(loading~spin) C3: ${stage}${earned}`;
+    item.show();
+  };
+  disposables.add(runs.onDidChange(draw));
+  draw();
+  return disposables;
+}

@@ -1,0 +1,83 @@
+/** The extension's own read-only connection to the store, opened when there is one, and word of every change to it. */
+import { existsSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { EventEmitter, RelativePattern, Uri, workspace, type FileSystemWatcher } from 'vscode';
+import { openStoreForReading, type StoreReader } from '../store/reader.ts';
+import { SETTINGS, storePath } from './settings.ts';
+import { Disposables } from './disposables.ts';
+import { Throttle } from './throttle.ts';
+
+/** Views are drawn again at most this often while a run writes. */
+const REFRESH_MILLISECONDS = 1000;
+
+export class StoreAccess {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<void>());
+  private readonly throttle = this.disposables.add(new Throttle(REFRESH_MILLISECONDS, () => { this.changed.fire(); }));
+  private open: StoreReader | null = null;
+  private watcher: FileSystemWatcher | null = null;
+  private watched: string | null = null;
+  /** Fires, not too often, when the store may hold something new. */
+  readonly onDidChange = this.changed.event;
+
+  constructor() {
+    this.disposables.add(workspace.onDidChangeConfiguration((event) => { if (event.affectsConfiguration(SETTINGS)) this.reopen(); }));
+    this.disposables.add(workspace.onDidChangeWorkspaceFolders(() => { this.reopen(); }));
+    this.watch();
+  }
+
+  /**
+   * The reader; null when there is no store yet or no folder is open.
+   * @throws C3Error('store') when the file is there and cannot be used
+   */
+  reader(): StoreReader | null {
+    const path = storePath();
+    // The file may have been deleted or replaced from outside; a reader of the old one would show what is gone.
+    if (path === null || !existsSync(path)) {
+      this.close();
+      return null;
+    }
+    if (this.open === null) this.open = openStoreForReading(path);
+    return this.open;
+  }
+
+  /** Says that something was written. */
+  touch(): void {
+    this.throttle.trigger();
+  }
+
+  dispose(): void {
+    this.close();
+    this.watcher?.dispose();
+    this.disposables.dispose();
+  }
+
+  private reopen(): void {
+    this.close();
+    this.watch();
+    this.touch();
+  }
+
+  private close(): void {
+    this.open?.close();
+    this.open = null;
+  }
+
+  /** Other processes write too: the command line, or the engine of another window. */
+  private watch(): void {
+    const path = storePath();
+    if (path === this.watched) return;
+    this.watcher?.dispose();
+    this.watched = path;
+    this.watcher = null;
+    if (path === null) return;
+    this.watcher = workspace.createFileSystemWatcher(new RelativePattern(Uri.file(dirname(path)), `${basename(path)}*`));
+    const touch = (): void => { this.touch(); };
+    this.watcher.onDidChange(touch);
+    this.watcher.onDidCreate(touch);
+    this.watcher.onDidDelete((uri) => {
+      if (uri.fsPath === path) this.close();
+      this.touch();
+    });
+  }
+}

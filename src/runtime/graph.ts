@@ -1,0 +1,148 @@
+import { encodeModel, type Attribute, type Dim, type DType, type OnnxNode, type OnnxTensor, type OnnxValueInfo } from './onnx.ts';
+
+export type { Attribute, Dim, DType } from './onnx.ts';
+
+/** A typed edge of a graph. A named dimension is known only at run time; equal names are equal lengths. */
+export interface Value {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly Dim[];
+}
+
+/** The float type that a graph computes in; float64 serves gradient checks. */
+export type FloatType = 'float32' | 'float64';
+
+/**
+ * Vector-Jacobian product of one node: from the cotangents of its outputs (undefined where nothing flows back)
+ * to those of its inputs (undefined where the input is not differentiable).
+ */
+export type Vjp = (cotangents: readonly (Value | undefined)[]) => readonly (Value | undefined)[];
+
+/** A node together with how it is differentiated. */
+export interface GraphNode {
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly Value[];
+  readonly vjp: Vjp | undefined;
+}
+
+export interface NodeSpec {
+  readonly op: string;
+  readonly domain?: string;
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly { readonly dtype: DType; readonly shape: readonly Dim[] }[];
+  readonly attributes?: Readonly<Record<string, Attribute>>;
+  readonly vjp?: Vjp;
+}
+
+const ELEMENT_BYTES: Readonly<Record<DType, number>> = { float32: 4, float64: 8, float16: 2, int32: 4, int64: 8, bool: 1 };
+
+/** Builds one ONNX graph node by node; nodes stay in topological order because a value exists before it is used. */
+export class Graph {
+  readonly float: FloatType;
+  readonly nodes: GraphNode[] = [];
+  private readonly name: string;
+  private readonly onnxNodes: OnnxNode[] = [];
+  private readonly initializers = new Map<string, OnnxTensor>();
+  private readonly constants = new Map<string, Value>();
+  private readonly graphInputs: OnnxValueInfo[] = [];
+  private readonly graphOutputs: OnnxValueInfo[] = [];
+  private readonly names = new Set<string>();
+  private counter = 0;
+
+  constructor(name: string, float: FloatType = 'float32') {
+    this.name = name;
+    this.float = float;
+  }
+
+  /** Declares a graph input. */
+  input(name: string, dtype: DType, shape: readonly Dim[]): Value {
+    this.claim(name);
+    const value = { name, dtype, shape };
+    this.graphInputs.push(value);
+    return value;
+  }
+
+  /** Declares a floating-point graph input of this graph's float type. */
+  floatInput(name: string, shape: readonly Dim[]): Value {
+    return this.input(name, this.float, shape);
+  }
+
+  /** Publishes a value as a graph output under a name of its own. */
+  output(name: string, value: Value): void {
+    this.claim(name);
+    this.onnxNodes.push({ op: 'Identity', domain: '', name: `output_${name}`, inputs: [value.name], outputs: [name], attributes: {} });
+    this.graphOutputs.push({ name, dtype: value.dtype, shape: value.shape });
+  }
+
+  /** A constant tensor of this graph's float type; equal constants are shared. */
+  floats(data: readonly number[], shape: readonly number[]): Value {
+    const array = this.float === 'float32' ? Float32Array.from(data) : Float64Array.from(data);
+    return this.constant(this.float, array, shape);
+  }
+
+  /** A scalar of this graph's float type. */
+  scalar(value: number): Value {
+    return this.floats([value], []);
+  }
+
+  /** An int64 constant; rank 1 unless a shape is given. */
+  ints(data: readonly number[], shape: readonly number[] = [data.length]): Value {
+    return this.constant('int64', BigInt64Array.from(data, (item) => BigInt(item)), shape);
+  }
+
+  /** Appends a node and returns its outputs. */
+  node(spec: NodeSpec): readonly Value[] {
+    const id = this.counter++;
+    const outputs = spec.outputs.map((type, index) => ({ name: `${spec.op}_${String(id)}_${String(index)}`, dtype: type.dtype, shape: type.shape }));
+    this.onnxNodes.push({
+      op: spec.op,
+      domain: spec.domain ?? '',
+      name: `${spec.op}_${String(id)}`,
+      inputs: spec.inputs.map((value) => value.name),
+      outputs: outputs.map((value) => value.name),
+      attributes: spec.attributes ?? {},
+    });
+    this.nodes.push({ inputs: spec.inputs, outputs, vjp: spec.vjp });
+    return outputs;
+  }
+
+  /** Appends a node with one output. */
+  apply(spec: Omit<NodeSpec, 'outputs'> & { readonly dtype: DType; readonly shape: readonly Dim[] }): Value {
+    const { dtype, shape, ...rest } = spec;
+    const [output] = this.node({ ...rest, outputs: [{ dtype, shape }] });
+    if (output === undefined) throw new Error('A node without outputs.');
+    return output;
+  }
+
+  /** The serialised model. */
+  toModel(): Uint8Array {
+    return encodeModel({
+      name: this.name,
+      nodes: this.onnxNodes,
+      initializers: [...this.initializers.values()],
+      inputs: this.graphInputs,
+      outputs: this.graphOutputs,
+    });
+  }
+
+  private constant(dtype: DType, data: Float32Array | Float64Array | BigInt64Array, shape: readonly number[]): Value {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    if (shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[dtype] !== bytes.length) {
+      throw new Error(`A constant of ${String(data.length)} elements does not fill the shape [${shape.join(', ')}].`);
+    }
+    const key = `${dtype}[${shape.join(',')}]${Buffer.from(bytes).toString('base64')}`;
+    const known = this.constants.get(key);
+    if (known !== undefined) return known;
+    const name = `constant_${String(this.constants.size)}`;
+    this.claim(name);
+    this.initializers.set(name, { name, dtype, dims: shape, bytes });
+    const value = { name, dtype, shape };
+    this.constants.set(key, value);
+    return value;
+  }
+
+  private claim(name: string): void {
+    if (this.names.has(name)) throw new Error(`The graph already has a value named ${name}.`);
+    this.names.add(name);
+  }
+}

@@ -1,0 +1,35 @@
+/** Matrix products. */
+import type { Graph, Value } from '../graph.ts';
+import { broadcastShape } from './elementwise.ts';
+import { sumToShape } from './reduce.ts';
+import { reshape, transpose } from './shape.ts';
+
+/**
+ * a @ b over the last two axes, leading axes broadcast.
+ * Y = A B: dA = dY B^T, dB = A^T dY (for a 2-D weight b the leading axes of a are flattened first, one product instead of a batch).
+ */
+export function matmul(g: Graph, a: Value, b: Value): Value {
+  const inner = a.shape.at(-1);
+  if (inner !== b.shape.at(-2)) throw new Error(`matmul of [${a.shape.join(', ')}] and [${b.shape.join(', ')}].`);
+  const lead = b.shape.length === 2 ? a.shape.slice(0, -2) : broadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
+  return g.apply({
+    op: 'MatMul',
+    inputs: [a, b],
+    dtype: a.dtype,
+    shape: [...lead, a.shape.at(-2) ?? 1, b.shape.at(-1) ?? 1],
+    vjp: ([dy]) => {
+      if (dy === undefined) return [undefined, undefined];
+      const da = sumToShape(g, matmul(g, dy, swapLast(g, b)), a);
+      if (b.shape.length > 2) return [da, sumToShape(g, matmul(g, swapLast(g, a), dy), b)];
+      const rows = reshape(g, a, ['flattened', inner ?? 1]);
+      const dyRows = reshape(g, dy, ['flattened', b.shape.at(-1) ?? 1]);
+      return [da, matmul(g, swapLast(g, rows), dyRows)];
+    },
+  });
+}
+
+/** The last two axes exchanged. */
+export function swapLast(g: Graph, x: Value): Value {
+  const rank = x.shape.length;
+  return transpose(g, x, x.shape.map((_, axis) => (axis === rank - 1 ? rank - 2 : axis === rank - 2 ? rank - 1 : axis)));
+}

@@ -1,0 +1,106 @@
+/** Operators that move elements without changing them. */
+import type { Dim, Graph, Value } from '../graph.ts';
+import { sumToShape } from './reduce.ts';
+
+/** The run-time shape as an int64 vector. */
+export function shapeOf(g: Graph, x: Value): Value {
+  return g.apply({ op: 'Shape', inputs: [x], dtype: 'int64', shape: [x.shape.length] });
+}
+
+/**
+ * Reshape to a shape with at most one unknown (named) length, or to names that stand at the same axis of x.
+ * ONNX's 0 copies the length of the same axis, -1 infers one.
+ */
+export function reshape(g: Graph, x: Value, shape: readonly Dim[]): Value {
+  let inferred = false;
+  const target = shape.map((dim, axis) => {
+    if (typeof dim === 'number') return dim;
+    if (x.shape[axis] === dim) return 0;
+    if (inferred) throw new Error(`reshape to [${shape.join(', ')}] leaves more than one length open.`);
+    inferred = true;
+    return -1;
+  });
+  return g.apply({ op: 'Reshape', inputs: [x, g.ints(target)], dtype: x.dtype, shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
+}
+
+/** Reshape to the run-time shape of another value. */
+export function reshapeLike(g: Graph, x: Value, like: Value): Value {
+  const known = like.shape.every((dim) => typeof dim === 'number');
+  const target = known ? g.ints(like.shape.map(Number)) : shapeOf(g, like);
+  return g.apply({ op: 'Reshape', inputs: [x, target], dtype: x.dtype, shape: like.shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
+}
+
+/** Broadcast to the run-time shape of another value. */
+export function expandLike(g: Graph, x: Value, like: Value): Value {
+  return g.apply({ op: 'Expand', inputs: [x, shapeOf(g, like)], dtype: x.dtype, shape: like.shape, vjp: ([dy]) => [dy && sumToShape(g, dy, x), undefined] });
+}
+
+/** Axes in another order. */
+export function transpose(g: Graph, x: Value, order: readonly number[]): Value {
+  const inverse = order.map((_, axis) => order.indexOf(axis));
+  return g.apply({
+    op: 'Transpose',
+    inputs: [x],
+    attributes: { perm: order },
+    dtype: x.dtype,
+    shape: order.map((axis) => x.shape[axis] ?? 1),
+    vjp: ([dy]) => [dy && transpose(g, dy, inverse)],
+  });
+}
+
+/** New axes of length 1 at the given positions of the result. */
+export function unsqueeze(g: Graph, x: Value, axes: readonly number[]): Value {
+  const shape: Dim[] = [...x.shape];
+  for (const axis of [...axes].sort((a, b) => a - b)) shape.splice(axis, 0, 1);
+  return g.apply({ op: 'Unsqueeze', inputs: [x, g.ints(axes)], dtype: x.dtype, shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
+}
+
+/** Elements start to end (exclusive) along one axis of known length. */
+export function slice(g: Graph, x: Value, axis: number, start: number, end: number): Value {
+  const length = x.shape[axis];
+  if (typeof length !== 'number') throw new Error('slice needs an axis of known length.');
+  return g.apply({
+    op: 'Slice',
+    inputs: [x, g.ints([start]), g.ints([end]), g.ints([axis])],
+    dtype: x.dtype,
+    shape: x.shape.map((dim, index) => (index === axis ? end - start : dim)),
+    vjp: ([dy]) => [dy && pad(g, dy, axis, start, length - end), undefined, undefined, undefined],
+  });
+}
+
+/** Zeros before and after along one axis. */
+export function pad(g: Graph, x: Value, axis: number, before: number, after: number): Value {
+  const rank = x.shape.length;
+  const pads = Array.from({ length: 2 * rank }, (_, index) => (index === axis ? before : index === axis + rank ? after : 0));
+  const length = Number(x.shape[axis]);
+  return g.apply({
+    op: 'Pad',
+    inputs: [x, g.ints(pads)],
+    dtype: x.dtype,
+    shape: x.shape.map((dim, index) => (index === axis ? length + before + after : dim)),
+    vjp: ([dy]) => [dy && slice(g, dy, axis, before, before + length), undefined],
+  });
+}
+
+/** Joins values along one axis of known lengths. */
+export function concat(g: Graph, parts: readonly Value[], axis: number): Value {
+  const first = parts[0];
+  if (first === undefined) throw new Error('concat of nothing.');
+  const lengths = parts.map((part) => Number(part.shape[axis]));
+  const total = lengths.reduce((a, b) => a + b, 0);
+  return g.apply({
+    op: 'Concat',
+    inputs: parts,
+    attributes: { axis },
+    dtype: first.dtype,
+    shape: first.shape.map((dim, index) => (index === axis ? total : dim)),
+    vjp: ([dy]) => {
+      let start = 0;
+      return lengths.map((length) => {
+        const from = start;
+        start += length;
+        return dy && slice(g, dy, axis, from, from + length);
+      });
+    },
+  });
+}

@@ -1,0 +1,232 @@
+/** The runtime in a worker thread: native calls block the worker, the caller's thread stays responsive, a cancel is a shared flag. */
+import { Worker, type MessagePort } from 'node:worker_threads';
+import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
+import type { NumericEnvironment } from '../shared/records.ts';
+import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
+import { ModelHost, type ModelInfo, type ModelRuntime, type StepReport } from './host.ts';
+import type { TrainingContext } from './pack.ts';
+import type { DeviceSettings } from './session.ts';
+import type { StepSettings } from './trainer.ts';
+
+type Method = Exclude<keyof ModelRuntime, 'environment'>;
+type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends [...infer Rest, GenerationControl] | [...infer Rest, () => boolean] ? Rest : Arguments;
+type Arguments<Name extends Method> = WithoutControl<Parameters<ModelRuntime[Name]>>;
+type Call = { [Name in Method]: { readonly method: Name; readonly arguments: Arguments<Name> } }[Method];
+type Result = Awaited<ReturnType<ModelRuntime[Method]>>;
+
+interface RequestMessage {
+  readonly id: number;
+  readonly call: Call;
+  readonly flag: Int32Array<SharedArrayBuffer>;
+}
+
+type ReplyMessage =
+  | { readonly kind: 'ready'; readonly environment: NumericEnvironment }
+  | { readonly kind: 'completion'; readonly id: number; readonly index: number; readonly completion: Completion }
+  | { readonly kind: 'done'; readonly id: number; readonly result: Result }
+  | { readonly kind: 'failed'; readonly id: number; readonly cancelled: boolean; readonly errorKind: ErrorKind; readonly message: string };
+
+export interface WorkerData {
+  readonly device: DeviceSettings;
+}
+
+/** The worker's side: answers calls in order, on a host of its own. */
+export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
+  const host = new ModelHost(device);
+  const send = (message: ReplyMessage): void => {
+    port.postMessage(message);
+  };
+  let queue = Promise.resolve();
+  port.on('message', ({ id, call, flag }: RequestMessage) => {
+    const cancelled = (): boolean => Atomics.load(flag, 0) !== 0;
+    const onCompletion = (index: number, completion: Completion): void => {
+      send({ kind: 'completion', id, index, completion });
+    };
+    queue = queue.then(async () => {
+      try {
+        if (cancelled()) throw new CancelledError();
+        send({ kind: 'done', id, result: await perform(host, call, { cancelled, onCompletion }) });
+      } catch (error) {
+        const errorKind = error instanceof C3Error ? error.kind : 'engine';
+        send({ kind: 'failed', id, cancelled: error instanceof CancelledError, errorKind, message: messageOf(error) });
+      }
+    });
+  });
+  send({ kind: 'ready', environment: host.environment });
+}
+
+async function perform(host: ModelHost, call: Call, control: Required<GenerationControl>): Promise<Result> {
+  switch (call.method) {
+    case 'generate':
+      return host.generate(...call.arguments, control);
+    case 'score':
+      return host.score(...call.arguments, control.cancelled);
+    case 'step':
+      return host.step(...call.arguments, control.cancelled);
+    case 'load':
+      return host.load(...call.arguments);
+    case 'loadSnapshot':
+      return host.loadSnapshot(...call.arguments);
+    case 'snapshots':
+      return host.snapshots();
+    case 'beginTraining':
+      return host.beginTraining(...call.arguments);
+    case 'freeze':
+      return host.freeze();
+    case 'saveSnapshot':
+      return host.saveSnapshot(...call.arguments);
+    case 'releaseSnapshot':
+      return host.releaseSnapshot(...call.arguments);
+    case 'close':
+      return host.close();
+  }
+}
+
+interface Pending {
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+  readonly onCompletion: GenerationControl['onCompletion'];
+  readonly flag: Int32Array<SharedArrayBuffer>;
+  readonly cancelled: () => boolean;
+}
+
+const NEVER = (): boolean => false;
+/** How often a caller's cancellation is looked at, in milliseconds. */
+const CANCEL_POLL = 20;
+
+/** The caller's side. */
+class RemoteRuntime implements ModelRuntime {
+  readonly environment: NumericEnvironment;
+  private readonly worker: Worker;
+  private readonly pending = new Map<number, Pending>();
+  private nextId = 1;
+  private poll: NodeJS.Timeout | undefined;
+  private failure: C3Error | undefined;
+
+  constructor(worker: Worker, environment: NumericEnvironment) {
+    this.worker = worker;
+    this.environment = environment;
+    worker.on('message', (message: ReplyMessage) => {
+      this.receive(message);
+    });
+    worker.on('error', (error) => {
+      this.fail(new C3Error('engine', `The runtime's worker thread failed: ${messageOf(error)}; start again.`, { cause: error }));
+    });
+    worker.on('exit', () => {
+      this.fail(new C3Error('engine', "The runtime's worker thread has ended; start again."));
+    });
+  }
+
+  load(folder: string): Promise<ModelInfo> {
+    return this.call<ModelInfo>({ method: 'load', arguments: [folder] });
+  }
+
+  loadSnapshot(path: string): Promise<string> {
+    return this.call<string>({ method: 'loadSnapshot', arguments: [path] });
+  }
+
+  snapshots(): Promise<readonly string[]> {
+    return this.call<readonly string[]>({ method: 'snapshots', arguments: [] });
+  }
+
+  generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
+    return this.call<Completion[]>({ method: 'generate', arguments: [snapshot, requests] }, control.cancelled, control.onCompletion);
+  }
+
+  score(snapshot: string, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
+    return this.call<Float32Array[][]>({ method: 'score', arguments: [snapshot, contexts, temperature] }, cancelled);
+  }
+
+  beginTraining(snapshot: string): Promise<void> {
+    return this.call<undefined>({ method: 'beginTraining', arguments: [snapshot] });
+  }
+
+  step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport> {
+    return this.call<StepReport>({ method: 'step', arguments: [contexts, settings] }, cancelled);
+  }
+
+  freeze(): Promise<string> {
+    return this.call<string>({ method: 'freeze', arguments: [] });
+  }
+
+  saveSnapshot(snapshot: string, path: string): Promise<void> {
+    return this.call<undefined>({ method: 'saveSnapshot', arguments: [snapshot, path] });
+  }
+
+  releaseSnapshot(snapshot: string): Promise<void> {
+    return this.call<undefined>({ method: 'releaseSnapshot', arguments: [snapshot] });
+  }
+
+  async close(): Promise<void> {
+    if (this.failure === undefined) await this.call<undefined>({ method: 'close', arguments: [] });
+    await this.worker.terminate();
+  }
+
+  /** The worker answers a method with that method's result: the one place where its type is taken on trust. */
+  private call<Answer extends Result | undefined>(call: Call, cancelled: () => boolean = NEVER, onCompletion?: GenerationControl['onCompletion']): Promise<Answer> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    const id = this.nextId++;
+    const flag = new Int32Array(new SharedArrayBuffer(4));
+    return new Promise<Answer>((resolve, reject) => {
+      this.pending.set(id, {
+        resolve: (result) => {
+          resolve(result as Answer);
+        },
+        reject,
+        onCompletion,
+        flag,
+        cancelled,
+      });
+      this.poll ??= setInterval(() => {
+        this.raiseFlags();
+      }, CANCEL_POLL);
+      this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
+    });
+  }
+
+  private raiseFlags(): void {
+    for (const { flag, cancelled } of this.pending.values()) if (cancelled()) Atomics.store(flag, 0, 1);
+  }
+
+  private receive(message: ReplyMessage): void {
+    if (message.kind === 'ready') return;
+    const pending = this.pending.get(message.id);
+    if (pending === undefined) return;
+    if (message.kind === 'completion') {
+      pending.onCompletion?.(message.index, message.completion);
+      return;
+    }
+    this.settle(message.id);
+    if (message.kind === 'done') pending.resolve(message.result);
+    else pending.reject(message.cancelled ? new CancelledError() : new C3Error(message.errorKind, message.message));
+  }
+
+  private settle(id: number): void {
+    this.pending.delete(id);
+    if (this.pending.size > 0) return;
+    clearInterval(this.poll);
+    this.poll = undefined;
+  }
+
+  private fail(error: C3Error): void {
+    this.failure ??= error;
+    for (const [id, { reject }] of [...this.pending]) {
+      this.settle(id);
+      reject(error);
+    }
+  }
+}
+
+/** Starts a worker thread from its entry file and waits until it serves. @throws C3Error('engine') when it cannot start */
+export async function startRuntime(entry: URL, device: DeviceSettings): Promise<ModelRuntime> {
+  const worker = new Worker(entry, { workerData: { device } satisfies WorkerData });
+  const environment = await new Promise<NumericEnvironment>((resolve, reject) => {
+    worker.once('message', (message: ReplyMessage) => {
+      if (message.kind === 'ready') resolve(message.environment);
+    });
+    worker.once('error', (error) => {
+      reject(new C3Error('engine', `The runtime's worker thread did not start: ${messageOf(error)}; run \`c3 doctor\`.`, { cause: error }));
+    });
+  });
+  return new RemoteRuntime(worker, environment);
+}

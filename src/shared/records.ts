@@ -1,0 +1,301 @@
+/**
+ * What the store holds and every process speaks about: plain data, no behaviour.
+ * Names are those of the design: instance, decision, bucket, alternative, replay, credit, ledger.
+ * Hashes and context keys are text; decisions, buckets and episodes have integer ids below 2^53.
+ */
+
+/** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
+export interface Interval {
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
+
+export type Phase = 'train' | 'evaluate' | 'replay';
+export type RunStatus = 'running' | 'done' | 'cancelled' | 'failed';
+export type EvaluationKind = 'greedy' | 'sampled';
+
+/** One task item. uidSha is SHA-256 of the NFC, newline and trailing-space normalised question. */
+export interface Instance {
+  readonly uid: string;
+  readonly uidSha: string;
+  readonly question: string;
+  readonly answer: string;
+  readonly source: string;
+  readonly level: number | null;
+}
+
+/** A frozen set of policy parameters of one run. */
+export interface Snapshot {
+  /** Hash of the weights. */
+  readonly id: string;
+  readonly run: string;
+  /** 0 for the weights that the run began with. */
+  readonly iteration: number;
+  /** Folder (or address) of the model that the run began with. */
+  readonly base: string;
+  /** File of these weights; null where they are the base's own or have to be rebuilt. */
+  readonly file: string | null;
+}
+
+/** The settings under which a message is sampled. topK 0 and topP 1 mean no truncation; temperature 0 is greedy. */
+export interface Sampling {
+  readonly temperature: number;
+  readonly topP: number;
+  readonly topK: number;
+  readonly maxNewTokens: number;
+}
+
+/** Everything outside the weights that the bytes of a replay may depend on. */
+export interface NumericEnvironment {
+  readonly runtime: string;
+  readonly provider: string;
+  readonly device: string;
+  readonly threads: number;
+  readonly platform: string;
+}
+
+export type FinishReason = 'end' | 'length' | 'typed';
+
+/** One message by one role in one context, as it is appended. */
+export interface NewDecision {
+  readonly run: string;
+  readonly phase: Phase;
+  /** Training iteration (1-based), evaluation number, or replay request number. */
+  readonly iteration: number;
+  readonly instance: string;
+  readonly snapshot: string;
+  readonly environment: number;
+  readonly eventType: string;
+  readonly turn: number;
+  /** Position in the protocol's canonical order, from 0. */
+  readonly position: number;
+  readonly parent: number | null;
+  readonly bucket: number | null;
+  /** Index among the alternatives of its bucket (j), or the replay index (m) of a continuation. */
+  readonly siblingIndex: number;
+  /** Exact text of the model input; stored once by its SHA-256. */
+  readonly context: string;
+  /** BLAKE2b-64 masked to 63 bits, decimal text. */
+  readonly contextKey: string;
+  readonly text: string;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly streamKey: string;
+  readonly sampling: Sampling;
+  readonly finish: FinishReason;
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+}
+
+export interface Decision extends NewDecision {
+  readonly id: number;
+  readonly tokenHash: string;
+  /** Mean return of the leaves below; null while none is scored or all are masked. */
+  readonly return: number | null;
+  readonly leaves: number;
+}
+
+/** A decision without its token payload: what lists and trees show. */
+export interface Message {
+  readonly id: number;
+  readonly run: string;
+  readonly phase: Phase;
+  readonly iteration: number;
+  readonly instance: string;
+  readonly snapshot: string;
+  readonly eventType: string;
+  readonly turn: number;
+  readonly position: number;
+  readonly parent: number | null;
+  readonly bucket: number | null;
+  readonly siblingIndex: number;
+  readonly contextKey: string;
+  readonly text: string;
+  readonly tokenCount: number;
+  readonly finish: FinishReason;
+  readonly return: number | null;
+  readonly leaves: number;
+  readonly credit: Credit | null;
+}
+
+/** One window of a longer list of messages. */
+export interface MessagePage {
+  readonly total: number;
+  readonly messages: readonly Message[];
+}
+
+/** One leaf: a path of decisions from the root to a scored message. return is null when the evaluator failed (masked). */
+export interface NewEpisode {
+  readonly run: string;
+  readonly phase: Phase;
+  readonly iteration: number;
+  readonly instance: string;
+  readonly leaf: number;
+  readonly return: number | null;
+  readonly rule: string;
+  readonly evaluatorCalls: number;
+}
+
+export interface Episode extends NewEpisode {
+  readonly id: number;
+  readonly question: string;
+  readonly answer: string;
+}
+
+export type BucketOrigin = 'training' | 'request';
+
+/** One context instance in one sampling group. */
+export interface NewBucket {
+  readonly run: string;
+  readonly origin: BucketOrigin;
+  readonly iteration: number;
+  readonly instance: string;
+  readonly eventType: string;
+  readonly turn: number;
+  readonly contextKey: string;
+  readonly snapshot: string;
+  /** The clicked message, for a request. */
+  readonly message: number | null;
+}
+
+export interface Bucket extends NewBucket {
+  readonly id: number;
+}
+
+/** One continuation of an alternative to the end of the episode. */
+export interface NewReplay {
+  readonly bucket: number;
+  /** The alternative's decision. */
+  readonly alternative: number;
+  /** m, from 0. */
+  readonly replayIndex: number;
+  /** The last decision of the continuation; equals the alternative when its role is terminal. */
+  readonly leaf: number;
+  readonly return: number | null;
+  readonly evaluatorCalls: number;
+  /** SHA-256 over the token hashes of the whole continuation. */
+  readonly tokenHash: string;
+  readonly environment: number;
+}
+
+export interface Replay extends NewReplay {
+  readonly id: number;
+}
+
+/** An estimator's word on one alternative, appended, never rewritten. n counts the returns behind it. */
+export interface Credit {
+  readonly estimator: string;
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+  readonly evaluatorCalls: number;
+  /** newcombe, welch or none. */
+  readonly interval: string;
+}
+
+export interface Alternative {
+  readonly decision: number;
+  readonly index: number;
+  readonly text: string;
+  /** True for the message that was clicked, when it stands in its own request bucket. */
+  readonly original: boolean;
+  readonly tokenCount: number;
+  readonly finish: FinishReason;
+  readonly returns: readonly (number | null)[];
+  readonly evaluatorCalls: number;
+  readonly credit: Credit | null;
+  /** True: re-execution gave identical tokens; false: it differed; null: not measured. */
+  readonly verified: boolean | null;
+}
+
+export interface BucketView extends Bucket {
+  readonly alternatives: readonly Alternative[];
+}
+
+export interface Tokens {
+  readonly prompt: number;
+  readonly reused: number;
+  readonly completion: number;
+}
+
+/** Cumulative cost of a run. */
+export interface Ledger {
+  readonly evaluatorCalls: number;
+  readonly tokens: Tokens;
+  readonly decisions: Readonly<Record<string, number>>;
+  readonly seconds: number;
+}
+
+/** What one training iteration showed. */
+export interface StepMetrics {
+  readonly meanReturn: number;
+  readonly loss: number;
+  readonly kl: number;
+  readonly clipFraction: number;
+  readonly gradientNorm: number;
+  readonly learningRate: number;
+  readonly ratioDeviation: number;
+  readonly creditVariance: number;
+  readonly generateSeconds: number;
+  readonly trainSeconds: number;
+}
+
+export interface Step {
+  readonly run: string;
+  readonly iteration: number;
+  readonly snapshot: string;
+  readonly metrics: StepMetrics | null;
+  readonly ledger: Ledger;
+  readonly episodes: number;
+}
+
+/** What `c3 run --json` prints and the run's row keeps. */
+export interface RunSummary {
+  readonly run: string;
+  readonly method: string;
+  readonly seed: number;
+  readonly steps: number;
+  readonly evaluatorCalls: number;
+  readonly tokens: Tokens;
+  readonly decisions: Readonly<Record<string, number>>;
+  readonly accuracy: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };
+  readonly passAt1: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };
+  /** Seconds of training alone, evaluations left out. */
+  readonly seconds: number;
+  readonly store: string;
+}
+
+export interface RunRecord {
+  readonly id: string;
+  readonly method: string;
+  readonly seed: number;
+  readonly status: RunStatus;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly finishedAt: string | null;
+  readonly plannedSteps: number;
+  readonly steps: number;
+  readonly title: string;
+  readonly summary: RunSummary | null;
+}
+
+export const TAXONOMY_CLASSES = ['Successful Credit Shift', 'Evaluator Ambiguity', 'Misleading Plan', 'Over-Coupling'] as const;
+export type TaxonomyClassName = (typeof TAXONOMY_CLASSES)[number];
+
+export interface TaxonomyCase {
+  readonly bucket: number;
+  /** The decision that a click opens. */
+  readonly message: number;
+  readonly eventType: string;
+  readonly question: string;
+  readonly evidence: string;
+}
+
+export interface TaxonomyClass {
+  readonly name: TaxonomyClassName;
+  readonly count: number;
+  readonly cases: readonly TaxonomyCase[];
+}

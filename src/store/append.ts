@@ -1,0 +1,183 @@
+/** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
+import { C3Error } from '../shared/errors.ts';
+import type { Credit, NewBucket, NewDecision, NewEpisode, NewReplay, RunStatus, Sampling, Snapshot } from '../shared/records.ts';
+import { keyWriter } from './keys.ts';
+import type { KeyWriter } from './keys.ts';
+import { guarded, translate } from './sqlite.ts';
+import type { Session } from './sqlite.ts';
+import { textWriter } from './texts.ts';
+import type { TextWriter } from './texts.ts';
+import { bytesOf, tokenHash } from './tokens.ts';
+import type { NewLabel, NewRun, NewVerification, StoreReader, StoreWriter } from './types.ts';
+
+type Appenders = Omit<StoreWriter, keyof StoreReader>;
+
+/** A row in which instance and snapshot are named by their numbers in the store. */
+type Keyed<Row> = Omit<Row, 'instance' | 'snapshot'> & { readonly instance: number; readonly snapshot: number };
+type DecisionRow = Keyed<Omit<NewDecision, 'context' | 'contextKey' | 'text' | 'tokens' | 'logprobs' | 'sampling'>> & Sampling & {
+  readonly context: number;
+  readonly message: number;
+  readonly tokenHash: string;
+  readonly tokens: Buffer;
+  readonly logprobs: Buffer;
+};
+
+/** All appending functions on a connection. */
+export function appendersOf(session: Session): Appenders {
+  const { db, path } = session;
+  const texts = textWriter(session);
+  const keys = keyWriter(session);
+
+  function transaction<Result>(work: () => Result): Result {
+    try {
+      return translate(path, () => db.transaction(work).immediate());
+    } catch (error) {
+      // What they remember may just have been rolled back.
+      texts.forget();
+      keys.forget();
+      throw error;
+    }
+  }
+
+  /** An append of several rows: a transaction of its own unless one is open. */
+  function together<Args extends unknown[], Result>(work: (...args: Args) => Result): (...args: Args) => Result {
+    return (...args) => (db.inTransaction ? translate(path, () => work(...args)) : transaction(() => work(...args)));
+  }
+
+  return {
+    transaction,
+    ...runAppenders(session, keys),
+    ...creditAppenders(session),
+    insertInstances: together((instances) => { instances.forEach(keys.storeInstance); }),
+    environmentId: together(keys.environmentId),
+    insertDecision: together(decisionAppender(session, keys, texts)),
+  };
+}
+
+function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): StoreWriter['insertDecision'] {
+  const insert = db.prepare<[DecisionRow]>(`
+    INSERT INTO decision (run, phase, iteration, instance, snapshot, environment, event_type, turn, position, parent, bucket, sibling_index, context,
+      message, stream_key, temperature, top_p, top_k, max_new_tokens, finish, prompt_tokens, reused_tokens, token_hash, tokens, logprobs)
+    VALUES (@run, @phase, @iteration, @instance, @snapshot, @environment, @eventType, @turn, @position, @parent, @bucket, @siblingIndex, @context,
+      @message, @streamKey, @temperature, @topP, @topK, @maxNewTokens, @finish, @promptTokens, @reusedTokens, @tokenHash, @tokens, @logprobs)`);
+  return (decision) => {
+    const { run, instance, snapshot, context, contextKey, text, tokens, logprobs, sampling, ...rest } = decision;
+    if (logprobs.length !== 0 && logprobs.length !== tokens.length) {
+      throw new C3Error('store', `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.eventType}): give one each, or none.`);
+    }
+    const row: DecisionRow = {
+      ...rest,
+      ...sampling,
+      run,
+      instance: keys.instanceId(instance),
+      snapshot: keys.snapshotId(run, snapshot),
+      context: texts.contextId(contextKey, context),
+      message: texts.textId(text),
+      tokenHash: tokenHash(tokens),
+      tokens: bytesOf(tokens),
+      logprobs: bytesOf(logprobs),
+    };
+    return Number(insert.run(row).lastInsertRowid);
+  };
+}
+
+type RunAppenders = Pick<Appenders, 'insertRun' | 'updateRunStatus' | 'insertSnapshot' | 'insertStep' | 'finishStep' | 'insertEpisode'
+  | 'insertBucket' | 'nextRequestNumber'>;
+
+function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
+  const { db, path } = session;
+  const insertRun = db.prepare<[NewRun]>(`
+    INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at)
+    VALUES (@id, @method, @seed, @title, @config, @plannedSteps, 'running', @createdAt)`);
+  const updateRun = db.prepare<[{ id: string; status: RunStatus; finishedAt: string | null; summary: string | null }]>(
+    'UPDATE run SET status = @status, finished_at = @finishedAt, summary = @summary WHERE id = @id');
+  const insertSnapshot = db.prepare<[Snapshot]>(`
+    INSERT INTO snapshot (weights, run, iteration, base, file) VALUES (@id, @run, @iteration, @base, @file)
+    ON CONFLICT (weights, run) DO UPDATE SET file = coalesce(excluded.file, file)`);
+  const insertStep = db.prepare<[{ run: string; iteration: number; snapshot: number; ledger: string }]>(`
+    INSERT INTO step (run, iteration, snapshot, ledger) VALUES (@run, @iteration, @snapshot, @ledger)
+    ON CONFLICT (run, iteration) DO UPDATE SET snapshot = excluded.snapshot, ledger = excluded.ledger WHERE metrics IS NULL`);
+  const finishStep = db.prepare<[{ run: string; iteration: number; metrics: string; ledger: string }]>(
+    'UPDATE step SET metrics = @metrics, ledger = @ledger WHERE run = @run AND iteration = @iteration AND metrics IS NULL');
+  const insertEpisode = db.prepare<[Omit<NewEpisode, 'instance'> & { instance: number }]>(`
+    INSERT INTO episode (run, phase, iteration, instance, leaf, return, rule, evaluator_calls)
+    VALUES (@run, @phase, @iteration, @instance, @leaf, @return, @rule, @evaluatorCalls)`);
+  const insertBucket = db.prepare<[Keyed<NewBucket>]>(`
+    INSERT INTO bucket (run, origin, iteration, instance, event_type, turn, context_key, snapshot, message)
+    VALUES (@run, @origin, @iteration, @instance, @eventType, @turn, @contextKey, @snapshot, @message)`);
+  const countRequests = db.prepare<[string], number>("SELECT count(*) FROM bucket WHERE run = ? AND origin = 'request'").pluck();
+
+  function mustChange(changes: number, what: string): void {
+    if (changes === 0) {
+      throw new C3Error('store', `The store ${path} has no ${what}: nothing was changed; check the run and its iteration.`);
+    }
+  }
+
+  return {
+    insertRun: guarded(session, (run) => { insertRun.run(run); }),
+    updateRunStatus: guarded(session, (id, status, finishedAt, summary) => {
+      mustChange(updateRun.run({ id, status, finishedAt, summary: summary === null ? null : JSON.stringify(summary) }).changes, `run ${id}`);
+    }),
+    insertSnapshot: guarded(session, (snapshot) => { insertSnapshot.run(snapshot); }),
+    insertStep: guarded(session, ({ run, iteration, snapshot, ledger }) => {
+      const row = { run, iteration, snapshot: keys.snapshotId(run, snapshot), ledger: JSON.stringify(ledger) };
+      mustChange(insertStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
+    }),
+    finishStep: guarded(session, (run, iteration, metrics, ledger) => {
+      for (const [name, value] of Object.entries(metrics)) {
+        refuseNotFinite(`${name} of step ${iteration} of run ${run}`, value);
+      }
+      const row = { run, iteration, metrics: JSON.stringify(metrics), ledger: JSON.stringify(ledger) };
+      mustChange(finishStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
+    }),
+    insertEpisode: guarded(session, (episode) => {
+      refuseNotFinite(`return of the episode of message ${episode.leaf}`, episode.return);
+      return Number(insertEpisode.run({ ...episode, instance: keys.instanceId(episode.instance) }).lastInsertRowid);
+    }),
+    insertBucket: guarded(session, (bucket) => {
+      const row = { ...bucket, instance: keys.instanceId(bucket.instance), snapshot: keys.snapshotId(bucket.run, bucket.snapshot) };
+      return Number(insertBucket.run(row).lastInsertRowid);
+    }),
+    nextRequestNumber: guarded(session, (run) => (countRequests.get(run) ?? 0) + 1),
+  };
+}
+
+type CreditAppenders = Pick<Appenders, 'insertAlternative' | 'insertReplay' | 'insertCredit' | 'insertVerification' | 'insertLabel'>;
+
+function creditAppenders(session: Session): CreditAppenders {
+  const { db } = session;
+  const insertAlternative = db.prepare<[number, number, number, 0 | 1]>('INSERT INTO alternative (bucket, decision, idx, original) VALUES (?, ?, ?, ?)');
+  const insertReplay = db.prepare<[NewReplay]>(`
+    INSERT INTO replay (bucket, alternative, replay_index, leaf, return, evaluator_calls, token_hash, environment)
+    VALUES (@bucket, @alternative, @replayIndex, @leaf, @return, @evaluatorCalls, @tokenHash, @environment)`);
+  const insertCredit = db.prepare<[Credit & { bucket: number; decision: number }]>(`
+    INSERT INTO credit (bucket, decision, estimator, value, low, high, n, evaluator_calls, interval)
+    VALUES (@bucket, @decision, @estimator, @value, @low, @high, @n, @evaluatorCalls, @interval)`);
+  const insertVerification = db.prepare<[NewVerification]>(
+    'INSERT INTO verification (replay, result, detail, environment) VALUES (@replay, @result, @detail, @environment)');
+  const insertLabel = db.prepare<[NewLabel]>(
+    'INSERT INTO label (message, bucket, name, note, created_at) VALUES (@message, @bucket, @name, @note, @createdAt)');
+
+  return {
+    insertAlternative: guarded(session, (bucket, decision, index, original) => { insertAlternative.run(bucket, decision, index, original ? 1 : 0); }),
+    insertReplay: guarded(session, (replay) => {
+      refuseNotFinite(`return of replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
+      return Number(insertReplay.run(replay).lastInsertRowid);
+    }),
+    insertCredit: guarded(session, (bucket, decision, credit) => {
+      for (const [name, value] of Object.entries({ value: credit.value, low: credit.low, high: credit.high })) {
+        refuseNotFinite(`${name} of the credit of message ${decision}`, value);
+      }
+      return Number(insertCredit.run({ ...credit, bucket, decision }).lastInsertRowid);
+    }),
+    insertVerification: guarded(session, (verification) => Number(insertVerification.run(verification).lastInsertRowid)),
+    insertLabel: guarded(session, (label) => Number(insertLabel.run(label).lastInsertRowid)),
+  };
+}
+
+/** SQLite would store NaN as null, which means "not measured" here. */
+function refuseNotFinite(what: string, value: number | null): void {
+  if (value !== null && !Number.isFinite(value)) {
+    throw new C3Error('store', `The ${what} is ${value}, not a number that can be stored: store null where nothing was measured.`);
+  }
+}

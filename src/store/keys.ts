@@ -1,0 +1,60 @@
+/** The small numbers that stand for instances, snapshots and environments inside the store, remembered while a writer is open. */
+import { C3Error } from '../shared/errors.ts';
+import type { Instance, NumericEnvironment } from '../shared/records.ts';
+import type { Session } from './sqlite.ts';
+
+export interface KeyWriter {
+  /** @throws C3Error('store') when the instance was not inserted */
+  instanceId(uidSha: string): number;
+  /** @throws C3Error('store') when the run has no such snapshot */
+  snapshotId(run: string, weights: string): number;
+  /** Stored on first sight. */
+  environmentId(environment: NumericEnvironment): number;
+  /** Stored on first sight. @throws C3Error('store') when it is stored with another answer */
+  storeInstance(instance: Instance): void;
+  /** Forgets what was remembered: rows may have been rolled back. */
+  forget(): void;
+}
+
+export function keyWriter({ db, path }: Session): KeyWriter {
+  const findInstance = db.prepare<[string], { id: number; answer: string }>('SELECT id, answer FROM instance WHERE uid_sha = ?');
+  const insertInstance = db.prepare<[Instance]>(
+    'INSERT INTO instance (uid_sha, uid, question, answer, source, level) VALUES (@uidSha, @uid, @question, @answer, @source, @level)');
+  const findSnapshot = db.prepare<[string, string], number>('SELECT id FROM snapshot WHERE weights = ? AND run = ?').pluck();
+  const findEnvironment = db.prepare<[NumericEnvironment], number>(`
+    SELECT id FROM environment
+    WHERE runtime = @runtime AND provider = @provider AND device = @device AND threads = @threads AND platform = @platform`).pluck();
+  const insertEnvironment = db.prepare<[NumericEnvironment]>(
+    'INSERT INTO environment (runtime, provider, device, threads, platform) VALUES (@runtime, @provider, @device, @threads, @platform)');
+  const instances = new Map<string, number>();
+  const snapshots = new Map<string, number>();
+
+  return {
+    instanceId: (uidSha) => remembered(instances, uidSha, () => findInstance.get(uidSha)?.id,
+      `The instance ${uidSha} is not in the store ${path}: insert it before what refers to it.`),
+    snapshotId: (run, weights) => remembered(snapshots, `${weights} ${run}`, () => findSnapshot.get(weights, run),
+      `The run ${run} has no snapshot ${weights} in the store ${path}: insert it before what refers to it.`),
+    environmentId: (environment) => findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
+    storeInstance: (instance) => {
+      const found = findInstance.get(instance.uidSha);
+      if (found === undefined) {
+        insertInstance.run(instance);
+      } else if (found.answer !== instance.answer) {
+        throw new C3Error('store', `The instance ${instance.uid} (${instance.uidSha}) is in the store ${path} with another answer: correct the task file, or keep the changed task in another store (--store).`);
+      }
+    },
+    forget: () => {
+      instances.clear();
+      snapshots.clear();
+    },
+  };
+}
+
+function remembered(known: Map<string, number>, name: string, find: () => number | undefined, missing: string): number {
+  const id = known.get(name) ?? find();
+  if (id === undefined) {
+    throw new C3Error('store', missing);
+  }
+  known.set(name, id);
+  return id;
+}

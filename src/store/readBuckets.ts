@@ -1,0 +1,129 @@
+/** Reading buckets: their alternatives, replays, credits, verifications and labels. */
+import type { Alternative, Bucket, BucketOrigin, BucketView, FinishReason, Phase, Replay } from '../shared/records.ts';
+import type { CreditOf, TreeOf } from './readMessages.ts';
+import { checkedPage, notFound } from './rows.ts';
+import { guarded } from './sqlite.ts';
+import type { Session } from './sqlite.ts';
+import type { Label, Page, StoredCredit, StoreReader, Verification, VerificationResult } from './types.ts';
+
+type BucketReaders = Pick<StoreReader, 'bucket' | 'bucketView' | 'bucketsFor' | 'bucketsOfRun' | 'countBuckets' | 'replaysOfBucket'
+  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'labelsOfMessage' | 'labelsOfBucket'>;
+
+interface AlternativeRow {
+  readonly decision: number;
+  readonly index: number;
+  readonly original: 0 | 1;
+  readonly text: string;
+  readonly tokenCount: number;
+  readonly finish: FinishReason;
+  readonly phase: Phase;
+  readonly iteration: number;
+}
+interface ReplayOutcome {
+  readonly alternative: number;
+  readonly return: number | null;
+  readonly evaluatorCalls: number;
+  readonly result: VerificationResult | null;
+}
+interface RunOrigin {
+  readonly run: string;
+  readonly origin: BucketOrigin | null;
+}
+
+const BUCKET = `
+  SELECT bucket.id, bucket.run, origin, bucket.iteration, uid_sha AS instance, event_type AS eventType, turn, context_key AS contextKey,
+    weights AS snapshot, message
+  FROM bucket JOIN instance ON instance.id = bucket.instance JOIN snapshot ON snapshot.id = bucket.snapshot`;
+const REPLAY = `
+  SELECT replay.id, replay.bucket, alternative, replay_index AS replayIndex, leaf, return, evaluator_calls AS evaluatorCalls,
+    token_hash AS tokenHash, environment
+  FROM replay`;
+const LABEL = 'SELECT id, message, bucket, name, note, created_at AS createdAt FROM label';
+
+/** The readers of buckets and what belongs to them. */
+export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: CreditOf): BucketReaders {
+  const { db } = session;
+  const bucket = db.prepare<[number], Bucket>(`${BUCKET} WHERE bucket.id = ?`);
+  const alternatives = db.prepare<[{ bucket: number }], AlternativeRow>(`
+    WITH member (decision, idx, original) AS (
+      SELECT decision, idx, original FROM alternative WHERE bucket = @bucket
+      UNION ALL
+      SELECT id, sibling_index, 0 FROM decision
+      WHERE bucket = @bucket AND id NOT IN (SELECT decision FROM alternative WHERE bucket = @bucket)
+    )
+    SELECT decision.id AS decision, idx AS "index", original, text.body AS text, length(decision.tokens) / 4 AS tokenCount, finish, phase, iteration
+    FROM member JOIN decision ON decision.id = member.decision JOIN text ON text.id = decision.message
+    ORDER BY idx, original DESC, decision.id`);
+  const outcomes = db.prepare<[number], ReplayOutcome>(`
+    SELECT alternative, return, evaluator_calls AS evaluatorCalls,
+      (SELECT result FROM verification WHERE verification.replay = replay.id ORDER BY id DESC LIMIT 1) AS result
+    FROM replay WHERE bucket = ? ORDER BY alternative, replay_index`);
+  const owner = db.prepare<[number], { bucket: number | null }>('SELECT bucket FROM decision WHERE id = ?');
+  const sameContext = db.prepare<[{ decision: number }], number>(`
+    SELECT bucket.id FROM decision JOIN context ON context.id = decision.context
+    JOIN bucket ON bucket.run = decision.run AND bucket.event_type = decision.event_type AND bucket.context_key = context.key
+    WHERE decision.id = @decision AND (bucket.origin = 'request' OR bucket.id = decision.bucket) ORDER BY bucket.id`).pluck();
+  const ofRun = db.prepare<[RunOrigin & Page], number>(`
+    SELECT id FROM bucket WHERE run = @run AND (@origin IS NULL OR origin = @origin) ORDER BY id LIMIT @limit OFFSET @offset`).pluck();
+  const countOfRun = db.prepare<[RunOrigin], number>('SELECT count(*) FROM bucket WHERE run = @run AND (@origin IS NULL OR origin = @origin)').pluck();
+  const replaysOfBucket = db.prepare<[number], Replay>(`${REPLAY} WHERE replay.bucket = ? ORDER BY alternative, replay_index`);
+  const replaysOfRun = db.prepare<[{ run: string } & Page], Replay>(`
+    ${REPLAY} JOIN bucket ON bucket.id = replay.bucket WHERE bucket.run = @run ORDER BY replay.id LIMIT @limit OFFSET @offset`);
+  const countReplays = db.prepare<[string], number>('SELECT count(*) FROM bucket JOIN replay ON replay.bucket = bucket.id WHERE bucket.run = ?').pluck();
+  const credits = db.prepare<[number], StoredCredit>(`
+    SELECT bucket, decision, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval FROM credit WHERE bucket = ? ORDER BY id`);
+  const verifications = db.prepare<[number], Verification>('SELECT id, replay, result, detail, environment FROM verification WHERE replay = ? ORDER BY id');
+  const labelsOfMessage = db.prepare<[number], Label>(`${LABEL} WHERE message = ? ORDER BY id`);
+  const labelsOfBucket = db.prepare<[number], Label>(`${LABEL} WHERE bucket = ? ORDER BY id`);
+
+  function bucketOf(id: number): Bucket {
+    return bucket.get(id) ?? notFound(session, 'bucket', id);
+  }
+
+  function viewOf(id: number): BucketView {
+    const found = bucketOf(id);
+    const replayed = Map.groupBy(outcomes.all(id), (outcome) => outcome.alternative);
+    return { ...found, alternatives: alternatives.all({ bucket: id }).map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])) };
+  }
+
+  function alternativeOf(of: Bucket, row: AlternativeRow, replays: readonly ReplayOutcome[]): Alternative {
+    const { phase, iteration, original, ...shown } = row;
+    // A training bucket has no replays of its own: the episodes below an alternative are what continued it.
+    const inTree = replays.length === 0 && of.origin === 'training';
+    const scored = inTree ? treeOf({ run: of.run, phase, iteration, instance: of.instance }).episodes(row.decision) : replays;
+    return {
+      ...shown,
+      original: original === 1,
+      returns: scored.map((outcome) => outcome.return),
+      evaluatorCalls: scored.reduce((sum, outcome) => sum + outcome.evaluatorCalls, 0),
+      credit: creditOf(of.id, row.decision),
+      verified: verdictOf(replays),
+    };
+  }
+
+  return {
+    bucket: guarded(session, bucketOf),
+    bucketView: guarded(session, viewOf),
+    bucketsFor: guarded(session, (decision) => {
+      if (owner.get(decision) === undefined) {
+        notFound(session, 'message', decision);
+      }
+      return sameContext.all({ decision }).map(viewOf);
+    }),
+    bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) => ofRun.all({ run, origin, ...checkedPage(page) }).map(viewOf)),
+    countBuckets: guarded(session, ({ run, origin = null }) => countOfRun.get({ run, origin }) ?? 0),
+    replaysOfBucket: guarded(session, (id) => replaysOfBucket.all(id)),
+    replaysOfRun: guarded(session, (run, offset, limit) => replaysOfRun.all({ run, ...checkedPage({ offset, limit }) })),
+    countReplays: guarded(session, (run) => countReplays.get(run) ?? 0),
+    credits: guarded(session, (id) => credits.all(id)),
+    verifications: guarded(session, (replay) => verifications.all(replay)),
+    labelsOfMessage: guarded(session, (message) => labelsOfMessage.all(message)),
+    labelsOfBucket: guarded(session, (id) => labelsOfBucket.all(id)),
+  };
+}
+
+/** True when every measured replay came out identical, false when one differed, null when none could be measured. */
+function verdictOf(replays: readonly ReplayOutcome[]): boolean | null {
+  const measured = replays.filter((replay) => replay.result === 'identical' || replay.result === 'different');
+  return measured.length === 0 ? null : measured.every((replay) => replay.result === 'identical');
+}

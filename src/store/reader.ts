@@ -1,0 +1,50 @@
+/** The read-only door of the store: what the extension host opens while the engine writes, or with no engine at all. */
+import { resolve } from 'node:path';
+import { C3Error } from '../shared/errors.ts';
+import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
+import { bucketReaders } from './readBuckets.ts';
+import { creditReader, messageReaders, treeReader } from './readMessages.ts';
+import { runReaders } from './readRuns.ts';
+import { connect, loadSqlite, translate } from './sqlite.ts';
+import type { Session } from './sqlite.ts';
+import type { StoreReader } from './types.ts';
+
+export type * from './types.ts';
+
+/**
+ * Opens an existing store for reading. What it returns is current: rows that the engine adds are seen by the next call.
+ * @throws C3Error('store') when there is no store, when it is not ours or of another version, or when Node is older than 22
+ */
+export function openStoreForReading(path: string): StoreReader {
+  loadSqlite();
+  const absolute = resolve(path);
+  if (inspect(absolute) !== 'store') {
+    throw new C3Error('store', `There is no store at ${absolute} yet: start a run first, or point --store at one.`);
+  }
+  const session: Session = { db: connect(absolute, 'read'), path: absolute };
+  try {
+    const version = translate(absolute, () => versionOf(session.db));
+    if (version < MIGRATIONS.length) {
+      throw new C3Error('store', `The store ${absolute} is of the older version ${version}: start the engine or any writing \`c3\` command once to bring it up to date.`);
+    }
+    return readersOf(session, () => { session.db.close(); });
+  } catch (error) {
+    session.db.close();
+    throw error;
+  }
+}
+
+/** All reading functions on a connection. */
+export function readersOf(session: Session, close: () => void): StoreReader {
+  return translate(session.path, () => {
+    const treeOf = treeReader(session);
+    const creditOf = creditReader(session);
+    return {
+      path: session.path,
+      ...runReaders(session),
+      ...messageReaders(session, treeOf, creditOf),
+      ...bucketReaders(session, treeOf, creditOf),
+      close,
+    };
+  });
+}

@@ -1,0 +1,129 @@
+/** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
+import { createRequire } from 'node:module';
+import type Database from 'better-sqlite3';
+import { C3Error, messageOf } from '../shared/errors.ts';
+
+export type Connection = Database.Database;
+
+/** A connection with the path that its errors name. */
+export interface Session {
+  readonly db: Connection;
+  readonly path: string;
+}
+
+const OLDEST_NODE = 22;
+let loaded: typeof Database | undefined;
+
+/**
+ * better-sqlite3's constructor, loaded on the first call.
+ * @param nodeVersion version of the Node that runs; on one older than 22 the native module would crash the process
+ * @throws C3Error('store') when Node is too old or the native module can't be loaded
+ */
+export function loadSqlite(nodeVersion: string = process.versions.node): typeof Database {
+  if (Number.parseInt(nodeVersion, 10) < OLDEST_NODE) {
+    throw new C3Error('store', `The store needs Node ${OLDEST_NODE} or newer and this is Node ${nodeVersion}: update the editor (VS Code 1.101 or newer) or Node.`);
+  }
+  if (loaded === undefined) {
+    try {
+      // In a CommonJS bundle import.meta.url is empty and __filename is there; in a module it is the other way round.
+      const here = typeof __filename === 'string' ? __filename : import.meta.url;
+      loaded = createRequire(here)('better-sqlite3') as typeof Database;
+    } catch (error) {
+      throw new C3Error('store', `SQLite could not be loaded on ${process.platform}-${process.arch} (${oneLine(error)}): reinstall the package for this platform.`, { cause: error });
+    }
+  }
+  return loaded;
+}
+
+/**
+ * Opens a connection with the settings that every connection has.
+ * trusted_schema is off because a store may come from someone else.
+ */
+export function connect(path: string, mode: 'read' | 'write'): Connection {
+  const Sqlite = loadSqlite();
+  const options = { readonly: mode === 'read', fileMustExist: mode === 'read', timeout: BUSY_MILLISECONDS };
+  const db = translate(path, () => new Sqlite(path, options));
+  try {
+    return translate(path, () => {
+      db.pragma('trusted_schema = OFF');
+      db.pragma('foreign_keys = ON');
+      return db;
+    });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+const BUSY_MILLISECONDS = 5000;
+
+/** Runs `work`; an SQLite error comes out as C3Error('store'), any other error as it is. */
+export function translate<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw storeError(path, error);
+  }
+}
+
+/** Wraps a function so that its SQLite errors come out as C3Error('store') naming the store. */
+export function guarded<Args extends unknown[], Result>(session: Session, work: (...args: Args) => Result): (...args: Args) => Result {
+  return (...args) => translate(session.path, () => work(...args));
+}
+
+/** The C3Error for an SQLite or file-system error of the store at `path`; any other error unchanged. */
+export function storeError(path: string, error: unknown): unknown {
+  const code = codeOf(error);
+  if (error instanceof C3Error || code === undefined) {
+    return error;
+  }
+  return new C3Error('store', describe(path, code, oneLine(error)), { cause: error });
+}
+
+function describe(path: string, code: string, detail: string): string {
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === 'ENOSPC' || code === 'EDQUOT') {
+    return `The store ${path} could not be written because the disk or the store's size limit is full; the change was undone: free some space and try again.`;
+  }
+  if (code.startsWith('SQLITE_READONLY') || code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
+    return `The store ${path} or its folder is read-only: choose another place with --store, or allow writing there.`;
+  }
+  if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('E')) {
+    return `The store ${path} cannot be opened or created there (${detail}): check that its folder exists and can be written, or choose another place with --store.`;
+  }
+  if (code === 'SQLITE_NOTADB') {
+    return notAStore(path, 'it is not an SQLite database');
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return `The store ${path} is damaged (${detail}): restore it from a copy, or move it away to begin a new one.`;
+  }
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+    return `The store ${path} is busy in another process: wait for it and try again.`;
+  }
+  if (code.startsWith('SQLITE_IOERR')) {
+    return `The disk failed while the store ${path} was in use (${code}): check the disk and its free space, then try again.`;
+  }
+  if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY') {
+    return `The store ${path} refused a row that refers to one that it does not hold: insert the run, snapshot, bucket or decision first.`;
+  }
+  if (code.startsWith('SQLITE_CONSTRAINT')) {
+    return `The store ${path} refused a row (${detail}); nothing was changed: correct the row.`;
+  }
+  return `The store ${path} failed (${code}: ${detail}): run \`c3 doctor\` on it.`;
+}
+
+/** The message for a file that is no store of ours. */
+export function notAStore(path: string, why: string): string {
+  return `${path} is not a C3 store (${why}) and was left as it was: choose another place with --store.`;
+}
+
+/** The code of an SQLite error (SQLITE_...) or a system error (E...), undefined for anything else. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
+    return undefined;
+  }
+  return /^(SQLITE_|E[A-Z0-9]+$)/.test(error.code) ? error.code : undefined;
+}
+
+function oneLine(error: unknown): string {
+  return messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
+}

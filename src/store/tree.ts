@@ -1,0 +1,90 @@
+/** The shape of a transcript tree: its depth-first order and what its leaves returned. Pure. */
+
+export interface TreeRow {
+  readonly id: number;
+  /** A parent outside the tree makes the row a root. */
+  readonly parent: number | null;
+  readonly siblingIndex: number;
+}
+
+export interface LeafEpisode {
+  readonly leaf: number;
+  readonly return: number | null;
+  readonly evaluatorCalls: number;
+}
+
+export interface Tree {
+  /** Decision ids in depth-first order. */
+  readonly order: readonly number[];
+  /** The mean return of the unmasked episodes at or below a decision and their number. */
+  outcome(id: number): { readonly return: number | null; readonly leaves: number };
+  /** The episodes at or below a decision, leaves in depth-first order. */
+  episodes(id: number): LeafEpisode[];
+}
+
+interface Node {
+  readonly row: TreeRow;
+  readonly children: Node[];
+  readonly episodes: LeafEpisode[];
+  sum: number;
+  leaves: number;
+}
+
+/** @param rows any order; a parent's id is below its children's, as in every store */
+export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpisode[]): Tree {
+  const nodes = new Map<number, Node>();
+  for (const row of rows) {
+    nodes.set(row.id, { row, children: [], episodes: [], sum: 0, leaves: 0 });
+  }
+  for (const episode of episodes) {
+    nodes.get(episode.leaf)?.episodes.push(episode);
+  }
+  const bySibling = [...nodes.values()].sort((a, b) => a.row.siblingIndex - b.row.siblingIndex || a.row.id - b.row.id);
+  const roots: Node[] = [];
+  for (const node of bySibling) {
+    const parent = node.row.parent === null ? undefined : nodes.get(node.row.parent);
+    (parent?.children ?? roots).push(node);
+  }
+  const ordered = depthFirst(roots);
+  addUp(ordered, nodes);
+  return {
+    order: ordered.map((node) => node.row.id),
+    outcome: (id) => {
+      const node = nodes.get(id);
+      return node === undefined || node.leaves === 0 ? { return: null, leaves: 0 } : { return: node.sum / node.leaves, leaves: node.leaves };
+    },
+    episodes: (id) => {
+      const node = nodes.get(id);
+      return node === undefined ? [] : depthFirst([node]).flatMap((below) => below.episodes);
+    },
+  };
+}
+
+function depthFirst(roots: readonly Node[]): Node[] {
+  const ordered: Node[] = [];
+  const stack = roots.toReversed();
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    ordered.push(node);
+    for (const child of node.children.toReversed()) {
+      stack.push(child);
+    }
+  }
+  return ordered;
+}
+
+/** Adds every node's unmasked returns to its ancestors, children before their parents. */
+function addUp(ordered: readonly Node[], nodes: ReadonlyMap<number, Node>): void {
+  for (const node of ordered.toReversed()) {
+    for (const episode of node.episodes) {
+      if (episode.return !== null) {
+        node.sum += episode.return;
+        node.leaves += 1;
+      }
+    }
+    const parent = node.row.parent === null ? undefined : nodes.get(node.row.parent);
+    if (parent !== undefined) {
+      parent.sum += node.sum;
+      parent.leaves += node.leaves;
+    }
+  }
+}

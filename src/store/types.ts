@@ -1,0 +1,207 @@
+/** The doors of the store: what can be asked of it, and what can be appended to it. */
+import type {
+  Bucket, BucketOrigin, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode,
+  NewReplay, NumericEnvironment, Phase, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics,
+} from '../shared/records.ts';
+
+/** A window of a list: `limit` rows from row `offset` on. */
+export interface Page {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** One round of a run: a training iteration, an evaluation or a replay request. */
+export interface Round {
+  readonly run: string;
+  readonly phase: Phase;
+  readonly iteration: number;
+}
+
+/** The decisions of one instance in one round: the tree that a transcript shows. `instance` is a uidSha. */
+export interface TreeGroup extends Round {
+  readonly instance: string;
+}
+
+export interface BucketQuery {
+  readonly run: string;
+  readonly origin?: BucketOrigin;
+}
+
+export interface SearchQuery extends Page {
+  /** Anything the user typed. */
+  readonly query: string;
+  readonly run?: string;
+  readonly eventType?: string;
+}
+
+export interface NewRun {
+  readonly id: string;
+  readonly method: string;
+  readonly seed: number;
+  readonly title: string;
+  /** The run's configuration as JSON text. */
+  readonly config: string;
+  readonly plannedSteps: number;
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+export interface NewStep {
+  readonly run: string;
+  readonly iteration: number;
+  /** The behaviour policy of this iteration. */
+  readonly snapshot: string;
+  /** Cumulative cost before the step. */
+  readonly ledger: Ledger;
+}
+
+export interface StoredCredit extends Credit {
+  readonly bucket: number;
+  readonly decision: number;
+}
+
+export type VerificationResult = 'identical' | 'different' | 'notComparable';
+
+/** What the re-execution of a stored replay showed, and where it ran. */
+export interface NewVerification {
+  readonly replay: number;
+  readonly result: VerificationResult;
+  readonly detail: string;
+  readonly environment: number;
+}
+
+export interface Verification extends NewVerification {
+  readonly id: number;
+}
+
+/** The user's own word on a message or a bucket (at least one of them). */
+export interface NewLabel {
+  readonly message: number | null;
+  readonly bucket: number | null;
+  readonly name: string;
+  readonly note: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+export interface Label extends NewLabel {
+  readonly id: number;
+}
+
+/** Rows by table, for `c3 doctor` and the like. */
+export interface StoreCounts {
+  readonly runs: number;
+  readonly instances: number;
+  readonly decisions: number;
+  readonly episodes: number;
+  readonly buckets: number;
+  readonly replays: number;
+  readonly texts: number;
+}
+
+/**
+ * Reading. Every function throws C3Error('store') when the store cannot be read, and C3Error('input') for an id or a page
+ * that cannot be. Lists of something that does not exist are empty.
+ */
+export interface StoreReader {
+  readonly path: string;
+
+  /** The run. @throws C3Error('input') when there is none of this id */
+  run(id: string): RunRecord;
+  /** The run's configuration, the JSON text given to insertRun. */
+  runConfig(id: string): string;
+  /** Runs, newest first. */
+  runs(offset: number, limit: number): RunRecord[];
+  countRuns(): number;
+  /** Steps in the order of iterations; metrics are null for one that has not finished. */
+  steps(run: string, offset: number, limit: number): Step[];
+  countSteps(run: string): number;
+  /** Every run's record of these weights (the same weights may come in several runs). */
+  snapshots(id: string): Snapshot[];
+  /** The run's snapshots in the order of iterations. */
+  snapshotsOfRun(run: string): Snapshot[];
+  /** The instance of a uidSha. */
+  instance(uidSha: string): Instance;
+  environment(id: number): NumericEnvironment;
+  /** Episodes of a round in the order in which they were appended. */
+  episodes(query: Round & Page): Episode[];
+  countEpisodes(round: Round): number;
+
+  /** The message with its tokens and its context. */
+  decision(id: number): Decision;
+  message(id: number): Message;
+  /** Messages whose parent this is, of any phase, by phase and sibling index. */
+  children(decision: number): Message[];
+  /** The path from the root of the episode to this decision. */
+  chain(leaf: number): Message[];
+  /** One window of a transcript tree in depth-first order, siblings by their index. */
+  transcript(query: TreeGroup & Page): MessagePage;
+  /** Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter or digit finds nothing. */
+  searchMessages(query: SearchQuery): MessagePage;
+
+  /** A bucket with its alternatives and what is known of them. */
+  bucketView(id: number): BucketView;
+  /** The bucket that the message belongs to and every request's bucket of the same context, newest last. */
+  bucketsFor(decision: number): BucketView[];
+  /** Buckets of a run in the order in which they were appended. */
+  bucketsOfRun(query: BucketQuery & Page): BucketView[];
+  countBuckets(query: BucketQuery): number;
+  bucket(id: number): Bucket;
+  /** Replays of a bucket by alternative and m. */
+  replaysOfBucket(bucket: number): Replay[];
+  /** Replays of a run in the order in which they were appended. */
+  replaysOfRun(run: string, offset: number, limit: number): Replay[];
+  countReplays(run: string): number;
+  /** Every credit given in a bucket, by any estimator, oldest first. */
+  credits(bucket: number): StoredCredit[];
+  /** Verifications of a replay, oldest first. */
+  verifications(replay: number): Verification[];
+  /** The user's labels on a message, oldest first. */
+  labelsOfMessage(message: number): Label[];
+  /** The user's labels on a bucket, oldest first. */
+  labelsOfBucket(bucket: number): Label[];
+  counts(): StoreCounts;
+
+  close(): void;
+}
+
+/**
+ * Writing. Appends are immediate unless they stand in a `transaction`; one that fails leaves nothing behind.
+ * Every function throws C3Error('store') when the row cannot be stored.
+ */
+export interface StoreWriter extends StoreReader {
+  /** Everything that `work` appends is stored together, or nothing of it when it throws. `work` is synchronous; transactions may nest. */
+  transaction<Result>(work: () => Result): Result;
+
+  /** Appends a run with status 'running'. */
+  insertRun(run: NewRun): void;
+  updateRunStatus(id: string, status: RunStatus, finishedAt: string | null, summary: RunSummary | null): void;
+  /** Records weights of a run; again with a file, it adds the file to the record. */
+  insertSnapshot(snapshot: Snapshot): void;
+  /** Stores instances not yet stored. @throws C3Error('store') when a stored instance has another answer */
+  insertInstances(instances: readonly Instance[]): void;
+  /** The number of an environment, stored on first sight. */
+  environmentId(environment: NumericEnvironment): number;
+  insertBucket(bucket: NewBucket): number;
+  /**
+   * Appends a message; its texts are stored once. With a bucket it is an alternative of it (no insertAlternative needed).
+   * @throws C3Error('store') naming both hashes when its context key already stands for another context
+   */
+  insertDecision(decision: NewDecision): number;
+  /** Makes a message that is already stored an alternative of a bucket: the clicked one (`original`), or one shared by two buckets. */
+  insertAlternative(bucket: number, decision: number, index: number, original: boolean): void;
+  insertEpisode(episode: NewEpisode): number;
+  insertReplay(replay: NewReplay): number;
+  insertCredit(bucket: number, decision: number, credit: Credit): number;
+  /** Begins a step; one that a crash left unfinished may be begun again. */
+  insertStep(step: NewStep): void;
+  /** Adds a begun step's metrics and its cumulative cost. */
+  finishStep(run: string, iteration: number, metrics: StepMetrics, ledger: Ledger): void;
+  insertVerification(verification: NewVerification): number;
+  insertLabel(label: NewLabel): number;
+  /** The number of the run's next replay request: its request buckets + 1. */
+  nextRequestNumber(run: string): number;
+
+  /** Closes the store and gives the writer lock back. */
+  close(): void;
+}

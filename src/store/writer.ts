@@ -1,0 +1,95 @@
+/** The writing door of the store: one process at a time, under the writer lock. */
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { acquireLock } from './lock.ts';
+import { inspect, migrate } from './migrations.ts';
+import { readersOf } from './reader.ts';
+import { appendersOf } from './append.ts';
+import { connect, loadSqlite, storeError, translate } from './sqlite.ts';
+import type { Connection } from './sqlite.ts';
+import type { StoreWriter } from './types.ts';
+import { C3Error } from '../shared/errors.ts';
+
+export type * from './types.ts';
+
+export interface WriterOptions {
+  /** Upper limit of the file's size in pages of 4096 bytes; appends beyond it fail as on a full disk. Default: SQLite's own limit. */
+  readonly maxPages?: number;
+}
+
+/**
+ * Opens a store for writing; makes the file and its folder when they are missing and brings an older store up to date.
+ * When it throws, everything is as it was.
+ * @throws C3Error('store') when another process writes, when the file is not ours or of a newer version, when the place is
+ *   read-only or full, or when Node is older than 22
+ */
+export function openStoreForWriting(path: string, options: WriterOptions = {}): StoreWriter {
+  loadSqlite();
+  const absolute = resolve(path);
+  if (absolute !== absolute.trim()) {
+    throw new C3Error('input', `The store's path "${absolute}" ends in a blank, which SQLite drops: rename it.`);
+  }
+  const undo: (() => void)[] = [];
+  try {
+    const firstFolder = mkdirSync(dirname(absolute), { recursive: true });
+    if (firstFolder !== undefined) {
+      undo.push(() => { removeFolders(dirname(absolute), firstFolder); });
+    }
+    const release = acquireLock(absolute);
+    undo.push(release);
+    if (inspect(absolute) === 'absent') {
+      undo.push(() => { removeStore(absolute); });
+    }
+    const db = connect(absolute, 'write');
+    undo.push(() => { db.close(); });
+    return translate(absolute, () => {
+      prepareForWriting(db, absolute, options);
+      return writerOf(db, absolute, release);
+    });
+  } catch (error) {
+    for (const step of undo.toReversed()) {
+      step();
+    }
+    throw storeError(absolute, error);
+  }
+}
+
+function prepareForWriting(db: Connection, path: string, { maxPages }: WriterOptions): void {
+  if (maxPages !== undefined) {
+    db.pragma(`max_page_count = ${maxPages}`);
+  }
+  // An INSERT OR REPLACE then meets the delete guards too.
+  db.pragma('recursive_triggers = ON');
+  migrate(db, path);
+  const mode = db.pragma('journal_mode = WAL', { simple: true });
+  if (mode !== 'wal') {
+    throw new C3Error('store', `The store ${path} lies on a file system without write-ahead logging (a network drive?): choose a local place with --store.`);
+  }
+  db.pragma('synchronous = NORMAL');
+}
+
+function writerOf(db: Connection, path: string, release: () => void): StoreWriter {
+  const session = { db, path };
+  const close = (): void => {
+    translate(path, () => { db.close(); });
+    release();
+  };
+  return { ...readersOf(session, close), ...appendersOf(session) };
+}
+
+function removeStore(path: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) {
+    rmSync(path + suffix, { force: true });
+  }
+}
+
+/** Removes the folders from `last` up to `first`, as far as they are empty. */
+function removeFolders(last: string, first: string): void {
+  try {
+    for (let folder = last; folder.length >= first.length; folder = dirname(folder)) {
+      rmdirSync(folder);
+    }
+  } catch {
+    // Someone else has put something there meanwhile: it stays.
+  }
+}

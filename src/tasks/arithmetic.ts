@@ -1,0 +1,211 @@
+/**
+ * The bundled task: graded word problems of two to four steps, with demonstrations for both roles of the bundled team.
+ * A plan is the flat expression, read strictly left to right without precedence: `12+7-5*2` is ((12+7)-5)*2 = 28.
+ */
+import { C3Error } from '../shared/errors.ts';
+import type { Instance } from '../shared/records.ts';
+import { DISTRACTORS, EVENTS, GROUPED_STARTS, NAMES, OBJECTS, QUESTIONS, SHARED_ENDINGS, STARTS } from './arithmeticWords.ts';
+import { HashedStream } from './hashedStream.ts';
+import { distinctQuestions, uidSha } from './uid.ts';
+
+export interface ArithmeticProblem extends Instance {
+  /** `12+7-5*2`, read left to right. */
+  readonly plan: string;
+  /** `12+7=19\n19-5=14\n14*2=28\n#### 28`: one step a line, then the answer. */
+  readonly solution: string;
+}
+
+export interface ArithmeticRequest {
+  readonly seed: string;
+  /** Distinct questions wanted. */
+  readonly count: number;
+  /** Mix weights of the levels 1 to 4, by position; missing ones are 0. Default: all equal. */
+  readonly levels?: readonly number[];
+}
+
+export const MAX_PROBLEMS = 1_000_000;
+const EQUAL_MIX: readonly number[] = [1, 1, 1, 1];
+const DISTRACTOR_SHARE = 0.3;
+const GROUPED_SHARE = 0.6;
+const SHARED_ENDING_SHARE = 0.5;
+const LARGEST_FACTOR = 6;
+
+interface LevelRule {
+  readonly level: number;
+  readonly steps: number;
+  readonly limit: number;
+  readonly largestStart: number;
+  readonly largestTerm: number;
+  /** True: at least one step multiplies or divides; false: none does. */
+  readonly factors: boolean;
+}
+
+const LEVEL_RULES: readonly LevelRule[] = [
+  { level: 1, steps: 2, limit: 99, largestStart: 20, largestTerm: 15, factors: false },
+  { level: 2, steps: 2, limit: 99, largestStart: 30, largestTerm: 20, factors: true },
+  { level: 3, steps: 3, limit: 199, largestStart: 30, largestTerm: 30, factors: true },
+  { level: 4, steps: 4, limit: 199, largestStart: 30, largestTerm: 30, factors: true },
+];
+
+type Operator = '+' | '-' | '*' | '/';
+
+interface Step {
+  readonly operator: Operator;
+  readonly operand: number;
+  /** The value after this step. */
+  readonly value: number;
+}
+
+/**
+ * Distinct problems of a seed, in the order of their draws.
+ * @throws C3Error('input') for a count or levels that cannot be served
+ */
+export function generateArithmetic(request: ArithmeticRequest): ArithmeticProblem[] {
+  checkCount(request.count);
+  const problems: ArithmeticProblem[] = [];
+  for (const problem of distinctProblems(request.seed, request.levels)) {
+    if (problems.length === request.count) {
+      break;
+    }
+    problems.push(problem);
+  }
+  return problems;
+}
+
+/**
+ * Every distinct problem of a seed, without end; a question drawn before is passed over.
+ * Its uid holds the index of its draw, so under one mix of levels a uid names one question whatever the count.
+ * @throws C3Error('input') for levels that are no mix
+ */
+export function distinctProblems(seed: string, levels: readonly number[] = EQUAL_MIX): Iterable<ArithmeticProblem> {
+  checkLevels(levels);
+  return distinctQuestions(drawProblems(seed, levels));
+}
+
+function* drawProblems(seed: string, levels: readonly number[]): Generator<ArithmeticProblem, never, undefined> {
+  for (let index = 0; ; index++) {
+    yield drawProblem(seed, index, levels);
+  }
+}
+
+/** Draw `index` of a seed; depends on nothing but its arguments. */
+function drawProblem(seed: string, index: number, levels: readonly number[]): ArithmeticProblem {
+  const stream = new HashedStream(`arithmetic\0${seed}\0${index}`);
+  const rule = stream.weighted(LEVEL_RULES, levels);
+  const { start, steps } = drawSteps(stream, rule);
+  const question = tell(stream, start, steps, rule.level >= 2 && stream.chance(DISTRACTOR_SHARE));
+  const answer = String(steps.at(-1)?.value ?? start);
+  return {
+    uid: `arithmetic-${seed}-${index}`,
+    uidSha: uidSha(question),
+    question,
+    answer,
+    source: 'arithmetic',
+    level: rule.level,
+    plan: start + steps.map((step) => step.operator + String(step.operand)).join(''),
+    solution: `${workOut(start, steps)}#### ${answer}`,
+  };
+}
+
+/** Draws whole chains until one fits the level's rule; about every second one does. */
+function drawSteps(stream: HashedStream, rule: LevelRule): { start: number; steps: Step[] } {
+  for (;;) {
+    const start = stream.integer(2, rule.largestStart);
+    const steps: Step[] = [];
+    let value = start;
+    while (steps.length < rule.steps) {
+      const step = drawStep(stream, value, rule);
+      steps.push(step);
+      value = step.value;
+    }
+    if (!rule.factors || steps.some((step) => step.operator === '*' || step.operator === '/')) {
+      return { start, steps };
+    }
+  }
+}
+
+/** One step from `value`, every operator that has an operand being equally likely; some operator always has one. */
+function drawStep(stream: HashedStream, value: number, rule: LevelRule): Step {
+  const additions = candidates(2, Math.min(rule.largestTerm, rule.limit - value), () => true);
+  const subtractions = candidates(2, Math.min(rule.largestTerm, value - 1), () => true);
+  const multipliers = candidates(2, rule.factors ? LARGEST_FACTOR : 0, (factor) => value * factor <= rule.limit);
+  const divisors = candidates(2, rule.factors ? LARGEST_FACTOR : 0, (factor) => value % factor === 0);
+  const options: Step[][] = [
+    additions.map((operand) => ({ operator: '+', operand, value: value + operand })),
+    subtractions.map((operand) => ({ operator: '-', operand, value: value - operand })),
+    multipliers.map((operand) => ({ operator: '*', operand, value: value * operand })),
+    divisors.map((operand) => ({ operator: '/', operand, value: value / operand })),
+  ];
+  return stream.pick(stream.pick(options.filter((steps) => steps.length > 0)));
+}
+
+function candidates(low: number, high: number, fits: (operand: number) => boolean): number[] {
+  return Array.from({ length: Math.max(0, high - low + 1) }, (_, offset) => low + offset).filter(fits);
+}
+
+/** The story of the steps in their order, with at most one irrelevant number after any of its sentences. */
+function tell(stream: HashedStream, start: number, steps: readonly Step[], distracted: boolean): string {
+  const name = stream.pick(NAMES);
+  const objects = stream.pick(OBJECTS);
+  const say = (template: string, number: number): string =>
+    fill(template, {
+      x: name,
+      y: other(stream, NAMES, name),
+      o: objects,
+      p: other(stream, OBJECTS, objects),
+      s: String(start),
+      n: String(number),
+    });
+
+  const first = steps[0];
+  const last = steps.at(-1);
+  const grouped = first?.operator === '*' && stream.chance(GROUPED_SHARE) ? first : undefined;
+  const ending = last?.operator === '/' && stream.chance(SHARED_ENDING_SHARE) ? stream.pick(SHARED_ENDINGS) : undefined;
+
+  const sentences = [grouped ? say(stream.pick(GROUPED_STARTS), grouped.operand) : say(stream.pick(STARTS), start)];
+  for (const step of grouped ? steps.slice(1) : steps) {
+    const template = ending && step === last ? ending.event : stream.pick(EVENTS[step.operator]);
+    sentences.push(say(template, step.operand));
+  }
+  if (distracted) {
+    sentences.splice(stream.integer(1, sentences.length), 0, say(stream.pick(DISTRACTORS), stream.integer(2, 20)));
+  }
+  sentences.push(say(ending?.question ?? stream.pick(QUESTIONS), 0));
+  return sentences.join(' ');
+}
+
+function other(stream: HashedStream, choices: readonly string[], taken: string): string {
+  const position = choices.indexOf(taken);
+  return stream.pick([...choices.slice(position + 1), ...choices.slice(0, position)]);
+}
+
+function fill(template: string, words: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w)\}/gu, (_, key: string) => words[key] ?? '');
+}
+
+function workOut(start: number, steps: readonly Step[]): string {
+  let lines = '';
+  let value = start;
+  for (const step of steps) {
+    lines += `${value}${step.operator}${step.operand}=${step.value}\n`;
+    value = step.value;
+  }
+  return lines;
+}
+
+/** @throws C3Error('input') unless count is a whole number from 0 to MAX_PROBLEMS */
+export function checkCount(count: number): void {
+  if (!Number.isInteger(count) || count < 0 || count > MAX_PROBLEMS) {
+    throw new C3Error('input', `Cannot generate ${count} arithmetic problems: ask for a whole number from 0 to ${MAX_PROBLEMS}.`);
+  }
+}
+
+function checkLevels(levels: readonly number[]): void {
+  const valid = levels.length <= LEVEL_RULES.length && levels.every((weight) => Number.isFinite(weight) && weight >= 0);
+  if (!valid || !levels.some((weight) => weight > 0)) {
+    throw new C3Error(
+      'input',
+      `Arithmetic levels [${levels.join(', ')}] are no mix: give 1 to ${LEVEL_RULES.length} weights from 0 up, at least one above 0.`,
+    );
+  }
+}

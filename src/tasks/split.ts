@@ -1,0 +1,52 @@
+/** Which questions may be trained on and which only evaluated: decided by the question alone, so no seed can mix the sides. */
+import { C3Error } from '../shared/errors.ts';
+import { checkCount, distinctProblems } from './arithmetic.ts';
+import type { ArithmeticProblem } from './arithmetic.ts';
+
+export type Side = 'train' | 'evaluation';
+
+/** One question in four is evaluated. */
+const EVALUATION_PERIOD = 4;
+
+export interface SplitRequest {
+  readonly seed: string;
+  /** Training problems wanted. */
+  readonly train: number;
+  /** Evaluation problems wanted. */
+  readonly evaluation: number;
+  /** Mix weights of the levels, as in ArithmeticRequest. */
+  readonly levels?: readonly number[];
+}
+
+export type Split = Readonly<Record<Side, ArithmeticProblem[]>>;
+
+/**
+ * The side of a question: evaluation when the first 8 hex digits of its uidSha are a multiple of 4, else train.
+ * @throws C3Error('input') when the text is no SHA-256 in lower-case hex
+ */
+export function sideOf(uidSha: string): Side {
+  if (!/^[0-9a-f]{64}$/u.test(uidSha)) {
+    throw new C3Error('input', `Cannot place ${JSON.stringify(uidSha.slice(0, 80))} in a split: give the 64 hex digits of a uidSha.`);
+  }
+  return Number.parseInt(uidSha.slice(0, 8), 16) % EVALUATION_PERIOD === 0 ? 'evaluation' : 'train';
+}
+
+/**
+ * Arithmetic problems for both sides, from one sequence of draws; no question stands on both, whatever the seeds of two calls.
+ * @throws C3Error('input') for counts or levels that cannot be served
+ */
+export function generateSplit(request: SplitRequest): Split {
+  checkCount(request.train);
+  checkCount(request.evaluation);
+  const split: Split = { train: [], evaluation: [] };
+  for (const problem of distinctProblems(request.seed, request.levels)) {
+    if (split.train.length === request.train && split.evaluation.length === request.evaluation) {
+      break;
+    }
+    const side = sideOf(problem.uidSha);
+    if (split[side].length < request[side]) {
+      split[side].push(problem);
+    }
+  }
+  return split;
+}

@@ -1,0 +1,43 @@
+/** The name of a context: a hash of the exact model input (C3 appendix C). */
+import { createHash } from 'node:crypto';
+import { blake2b } from '@noble/hashes/blake2.js';
+import { C3Error } from '../shared/errors.ts';
+
+export interface ContextKey {
+  /** BLAKE2b with an 8-byte digest, big endian, masked to 63 bits, as decimal text: it exceeds 2^53. */
+  readonly key: string;
+  /** The first 16 hex digits of SHA-256 of the same bytes. */
+  readonly fingerprint: string;
+}
+
+const MASK = (1n << 63n) - 1n;
+
+/** Hashes the UTF-8 bytes of a model input as they are: nothing is trimmed or normalised; lone surrogates, which have no UTF-8, are left out. */
+export function contextKey(text: string): ContextKey {
+  const bytes = new TextEncoder().encode(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, ''));
+  const digest = blake2b(bytes, { dkLen: 8 });
+  const key = new DataView(digest.buffer, digest.byteOffset, 8).getBigUint64(0) & MASK;
+  return { key: key.toString(), fingerprint: createHash('sha256').update(bytes).digest('hex').slice(0, 16) };
+}
+
+/** Notices when two different texts share one key, which would merge their contexts. */
+export class CollisionGuard {
+  readonly #seen = new Map<string, { readonly fingerprint: string; readonly place: string }>();
+
+  /**
+   * Remembers a key's first fingerprint and holds later ones against it.
+   * @param place where the text came from, for the message
+   * @throws C3Error('engine') on a second fingerprint for a known key
+   */
+  observe(key: string, fingerprint: string, place: string): void {
+    const first = this.#seen.get(key);
+    if (first === undefined) {
+      this.#seen.set(key, { fingerprint, place });
+    } else if (first.fingerprint !== fingerprint) {
+      throw new C3Error(
+        'engine',
+        `Two different contexts share the key ${key}: ${first.place} (fingerprint ${first.fingerprint}) and ${place} (${fingerprint}); change one of the two texts, their credit cannot be told apart.`,
+      );
+    }
+  }
+}

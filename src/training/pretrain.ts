@@ -1,0 +1,119 @@
+/** Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed, step) alone. */
+import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
+import { trainBpe } from '../policy/trainBpe.ts';
+import { initialParameters, loadParameters, parameterCount, saveModel, saveParameters } from '../runtime/model.ts';
+import type { TrainingContext } from '../runtime/pack.ts';
+import type { DeviceSettings } from '../runtime/session.ts';
+import { initialState, Trainer, type TrainingState } from '../runtime/trainer.ts';
+import type { TransformerConfig } from '../runtime/transformer.ts';
+import type { ArithmeticProblem } from '../tasks/arithmetic.ts';
+import { generateSplit } from '../tasks/split.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { renderContext, renderPlain } from '../team/render.ts';
+import { cosineSchedule } from './schedule.ts';
+
+export interface PretrainSettings {
+  /** The finished team's folder; the log lies beside the weights. */
+  readonly folder: string;
+  /** Where checkpoints of an unfinished pretraining lie. */
+  readonly workFolder: string;
+  readonly seed: number;
+  readonly steps: number;
+  readonly problemsPerStep: number;
+  readonly learningRate: number;
+  /** Mix weights of the task's levels. */
+  readonly levels: readonly number[];
+  readonly checkpointEvery: number;
+  readonly vocabularySize: number;
+  readonly architecture: Omit<TransformerConfig, 'vocabularySize'>;
+  readonly device: DeviceSettings;
+  readonly cancelled: () => boolean;
+  readonly report: (line: string) => void;
+}
+
+export const LOG_FILE = 'pretrain.log.jsonl';
+const TOKENIZER_SAMPLE = 5000;
+
+/** Runs, or goes on with, a pretraining to its last step and writes the team's folder (float16 at rest). */
+export async function pretrain(settings: PretrainSettings, protocol: Protocol): Promise<void> {
+  await mkdir(settings.workFolder, { recursive: true });
+  await mkdir(settings.folder, { recursive: true });
+  const problems = generateSplit({ seed: `pretrain-${String(settings.seed)}`, train: settings.steps * settings.problemsPerStep, evaluation: 0, levels: settings.levels }).train;
+  await writeTokenizer(settings, protocol, problems.slice(0, TOKENIZER_SAMPLE));
+  const tokenizer = await loadTokenizer(settings.folder);
+  const config: TransformerConfig = { ...settings.architecture, vocabularySize: tokenizer.vocabularySize };
+  let state = (await resume(settings, config)) ?? initialState(initialParameters(config, settings.seed));
+  const log = join(settings.folder, LOG_FILE);
+  if (state.step === 0) await rm(log, { force: true });
+  settings.report(`${String(parameterCount(config))} parameters, ${String(tokenizer.vocabularySize)} tokens, from step ${String(state.step)}`);
+  const trainer = new Trainer(config, settings.device);
+  const rate = cosineSchedule({ peak: settings.learningRate, warmupFraction: 0.03, totalSteps: settings.steps, floorFraction: 0.1 });
+  while (state.step < settings.steps) {
+    const started = performance.now();
+    const batch = problems.slice(state.step * settings.problemsPerStep, (state.step + 1) * settings.problemsPerStep);
+    const contexts = batch.flatMap((problem) => demonstrations(problem, protocol, tokenizer));
+    const learningRate = rate(state.step);
+    const result = await trainer.step(state, contexts, { loss: 'supervised', learningRate, temperature: 1, klCoefficient: 0 }, settings.cancelled);
+    state = result.state;
+    const line = { step: state.step, loss: round(result.loss), gradientNorm: round(result.gradientNorm), learningRate: round(learningRate), milliseconds: Math.round(performance.now() - started) };
+    await appendFile(log, `${JSON.stringify(line)}\n`);
+    if (state.step % 10 === 0) settings.report(JSON.stringify(line));
+    if (state.step % settings.checkpointEvery === 0 || state.step === settings.steps) await checkpoint(settings, config, state);
+  }
+  await trainer.release();
+  await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
+}
+
+/** A problem's two demonstrations: the plan for the first role, the worked solution for the second, which sees the plan. */
+export function demonstrations(problem: ArithmeticProblem, protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
+  const plans = new Map([[0, problem.plan]]);
+  return [
+    demonstration(tokenizer, renderPlain(renderContext(protocol, 0, problem.question, new Map())), problem.plan),
+    demonstration(tokenizer, renderPlain(renderContext(protocol, 1, problem.question, plans)), problem.solution),
+  ];
+}
+
+function demonstration(tokenizer: Tokenizer, context: string, message: string): TrainingContext {
+  const tokens = Int32Array.from([...tokenizer.encode(message), tokenizer.endToken]);
+  const unused = new Float32Array(tokens.length);
+  return { prompt: tokenizer.encode(context), messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }] };
+}
+
+async function writeTokenizer(settings: PretrainSettings, protocol: Protocol, problems: readonly ArithmeticProblem[]): Promise<void> {
+  const texts = problems.flatMap((problem) => [
+    renderPlain(renderContext(protocol, 0, problem.question, new Map())),
+    renderPlain(renderContext(protocol, 1, problem.question, new Map([[0, problem.plan]]))),
+    problem.plan,
+    problem.solution,
+  ]);
+  const { tokenizer, config } = trainBpe(texts, settings.vocabularySize);
+  await writeFile(join(settings.folder, TOKENIZER_FILE), JSON.stringify(tokenizer));
+  await writeFile(join(settings.folder, TOKENIZER_CONFIG_FILE), `${JSON.stringify(config, null, 2)}\n`);
+}
+
+const VECTORS = ['parameters', 'momentum', 'variance'] as const;
+
+async function checkpoint(settings: PretrainSettings, config: TransformerConfig, state: TrainingState): Promise<void> {
+  const folder = join(settings.workFolder, `step-${String(state.step)}`);
+  await mkdir(folder, { recursive: true });
+  for (const vector of VECTORS) await saveParameters(config, state[vector], join(folder, `${vector}.safetensors`));
+  const pointer = join(settings.workFolder, 'latest');
+  await writeFile(`${pointer}.tmp`, String(state.step));
+  await rename(`${pointer}.tmp`, pointer);
+}
+
+async function resume(settings: PretrainSettings, config: TransformerConfig): Promise<TrainingState | undefined> {
+  let step: number;
+  try {
+    step = Number(await readFile(join(settings.workFolder, 'latest'), 'utf8'));
+  } catch {
+    return undefined; // No checkpoint yet.
+  }
+  const folder = join(settings.workFolder, `step-${String(step)}`);
+  const [parameters, momentum, variance] = await Promise.all(VECTORS.map((vector) => loadParameters(config, join(folder, `${vector}.safetensors`))));
+  return parameters && momentum && variance ? { parameters, momentum, variance, step } : undefined;
+}
+
+const round = (value: number): number => Number(value.toPrecision(5));

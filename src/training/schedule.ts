@@ -1,0 +1,23 @@
+/** Learning-rate schedules as functions of the optimiser step. */
+
+export interface CosineSettings {
+  readonly peak: number;
+  /** Share of the steps that warms up linearly (C3 Appendix D: 0.03). */
+  readonly warmupFraction: number;
+  readonly totalSteps: number;
+  /** Share of the peak at which the cosine ends. */
+  readonly floorFraction: number;
+}
+
+/**
+ * Linear warm-up, then a half cosine from the peak to its floor.
+ * @returns the rate of step s, counted from 0
+ */
+export function cosineSchedule({ peak, warmupFraction, totalSteps, floorFraction }: CosineSettings): (step: number) => number {
+  const warmup = Math.ceil(warmupFraction * totalSteps);
+  return (step) => {
+    if (step < warmup) return (peak * (step + 1)) / warmup;
+    const progress = Math.min(1, (step - warmup) / Math.max(1, totalSteps - warmup));
+    return peak * (floorFraction + (1 - floorFraction) * 0.5 * (1 + Math.cos(Math.PI * progress)));
+  };
+}

@@ -1,0 +1,214 @@
+/** A real VS Code for tests: code-server on a free port with the packaged extension installed, in folders of its own. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { run } from '../../support/command.ts';
+import { packageExtension } from '../../support/package.ts';
+import { codeServer } from '../../support/tools.ts';
+
+/** Set by the test run: a folder in which the extension is installed already. */
+const INSTALLED = 'C3_TEST_EXTENSIONS';
+
+/** User settings that keep the workbench quiet and its pictures still. */
+const QUIET_SETTINGS = {
+  'workbench.startupEditor': 'none',
+  'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'workbench.reduceMotion': 'on',
+  'workbench.enableExperiments': false,
+  'workbench.tips.enabled': false,
+  'workbench.colorTheme': 'Default Dark Modern',
+  'chat.disableAIFeatures': true,
+  'telemetry.telemetryLevel': 'off',
+  'extensions.autoUpdate': false,
+  'extensions.autoCheckUpdates': false,
+  'editor.cursorBlinking': 'solid',
+  'files.autoSave': 'off',
+  'git.enabled': false,
+};
+
+const SETTINGS = join('data', 'User', 'settings.json');
+const START_TIMEOUT = 60_000;
+const STOP_TIMEOUT = 5_000;
+
+export interface ServerOptions {
+  /** Files of the workspace folder: relative path to content. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** User settings on top of the quiet ones. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Leave workspace trust on, so that the trust dialog shows and an untrusted folder is restricted. */
+  readonly askForTrust?: boolean;
+  /** Environment variables for the server, its extension host and what that starts. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export class EditorServer {
+  /** Address without a trailing slash. */
+  readonly url: string;
+  /** The temporary folder opened as workspace. */
+  readonly folder: string;
+  readonly #home: string;
+  readonly #process: ChildProcess;
+  readonly #output: string[];
+
+  private constructor(url: string, home: string, child: ChildProcess, output: string[]) {
+    this.url = url;
+    this.#home = home;
+    this.folder = join(home, 'workspace');
+    this.#process = child;
+    this.#output = output;
+  }
+
+  /** Starts a server and waits until it listens. */
+  static async start(options: ServerOptions = {}): Promise<EditorServer> {
+    const [script, extensions] = [await codeServer(), await installedExtension()];
+    const home = await mkdtemp(join(tmpdir(), 'c3-editor-'));
+    await writeFiles(join(home, 'workspace'), options.files ?? {});
+    await writeFiles(home, { 'config.yaml': '', [SETTINGS]: settingsText(options.settings ?? {}) });
+    const args = [
+      ...serverArguments(home, extensions),
+      ...['--bind-addr', '127.0.0.1:0', '--auth', 'none', '--reconnection-grace-time', '10', join(home, 'workspace')],
+      ...(options.askForTrust === true ? [] : ['--disable-workspace-trust']),
+    ];
+    const child = spawn(process.execPath, [script, ...args], {
+      // A process group of its own, so that stopping it takes along the extension host and the engine.
+      detached: true,
+      env: { ...serverEnvironment(home), ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    remember(child);
+    const output: string[] = [];
+    try {
+      return new EditorServer(await listening(child, output), home, child, output);
+    } catch (error) {
+      killGroup(child);
+      await rm(home, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Everything that the server has printed. */
+  log(): string {
+    return this.#output.join('');
+  }
+
+  /** The folder of the server's own log files (extension host, windows). */
+  get logFolder(): string {
+    return join(this.#home, 'data', 'logs');
+  }
+
+  /** Writes the user settings: the quiet ones with these on top. The file appears at once and whole. */
+  async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
+    const path = join(this.#home, SETTINGS);
+    await writeFile(`${path}.new`, settingsText(settings));
+    await rename(`${path}.new`, path);
+  }
+
+  /** Ends the server with everything that it started, and removes its folders. */
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (child.exitCode === null && child.signalCode === null) {
+      const closed = new Promise<void>((resolve) => child.once('close', () => { resolve(); }));
+      child.kill('SIGTERM');
+      const late = setTimeout(() => { killGroup(child); }, STOP_TIMEOUT);
+      await closed;
+      clearTimeout(late);
+    }
+    killGroup(child);
+    await rm(this.#home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** The arguments that every code-server here shares. */
+export function serverArguments(home: string, extensions: string): string[] {
+  return [
+    ...['--config', join(home, 'config.yaml'), '--user-data-dir', join(home, 'data'), '--extensions-dir', extensions],
+    ...['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', '--disable-proxy', '--ignore-last-opened'],
+  ];
+}
+
+/** No gallery, so that nothing is looked up on the network, and a home folder of its own. */
+export function serverEnvironment(home: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && !name.startsWith('NODE_TEST') && name !== 'NODE_OPTIONS');
+  return { ...Object.fromEntries(kept), HOME: home, EXTENSIONS_GALLERY: '{}' };
+}
+
+let installing: Promise<string> | undefined;
+
+/** The folder in which the packaged extension is installed: the test run's, else one made for this process. */
+export function installedExtension(): Promise<string> {
+  const given = process.env[INSTALLED];
+  if (given !== undefined && given !== '') return Promise.resolve(given);
+  installing ??= (async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'c3-extensions-'));
+    process.on('exit', () => { rmSync(folder, { recursive: true, force: true }); });
+    await installExtension(folder);
+    return folder;
+  })();
+  return installing;
+}
+
+/** Packages dist/ as it stands and installs the package into a folder, as a user would install it. */
+export async function installExtension(folder: string): Promise<void> {
+  const vsix = await packageExtension();
+  const home = await mkdtemp(join(tmpdir(), 'c3-install-'));
+  try {
+    await writeFiles(home, { 'config.yaml': '' });
+    await run(process.execPath, [await codeServer(), ...serverArguments(home, folder), '--install-extension', vsix], { env: serverEnvironment(home) });
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+function settingsText(settings: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ ...QUIET_SETTINGS, ...settings }, null, 2);
+}
+
+async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** Waits for the line in which the server names its address. */
+function listening(child: ChildProcess, output: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string): void => { reject(new Error(`code-server ${reason}.\n${output.join('')}`)); };
+    const late = setTimeout(() => { fail('did not start in time'); }, START_TIMEOUT);
+    const read = (chunk: Buffer): void => {
+      output.push(chunk.toString('utf8'));
+      const address = /HTTP server listening on (http:\/\/[\d.]+:\d+)/.exec(output.join(''))?.[1];
+      if (address === undefined) return;
+      clearTimeout(late);
+      resolve(address);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('error', reject);
+    child.once('close', (code) => { clearTimeout(late); fail(`ended with code ${String(code)}`); });
+  });
+}
+
+const running = new Set<ChildProcess>();
+
+/** Remembers a process group, so that none is left behind however this process ends. */
+function remember(child: ChildProcess): void {
+  if (running.size === 0) {
+    process.once('exit', () => { running.forEach(killGroup); });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  }
+  running.add(child);
+}
+
+function killGroup(child: ChildProcess): void {
+  running.delete(child);
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // The group has ended.
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * Tests in a real VS Code: the extension is packaged, installed in code-server and driven in Chromium, as a user drives it.
+ *
+ *   import assert from 'node:assert/strict';
+ *   import { workbenchScenarios } from './harness/workbench.ts';
+ *
+ *   const scenario = workbenchScenarios({ files: { 'team.c3.yaml': 'steps: 2\n' } });
+ *
+ *   scenario('a run opens its dashboard', async (workbench) => {
+ *     await workbench.runCommand('C3: Open Dashboard');
+ *     const dashboard = await workbench.webview('Dashboard');
+ *     await dashboard.getByRole('heading', { name: 'Accuracy' }).waitFor();
+ *     await workbench.screenshot('dashboard', 'light');
+ *   });
+ *
+ * All scenarios of a file share one window on one server; `Workbench.open` gives a test a server of its own, `openSecondWindow`
+ * another window on the same server. What the helpers do not cover is reached through `page`, a Playwright page. Nothing
+ * sleeps: wait for what is needed with a locator's `waitFor`, or with `eventually`. When a scenario fails, its picture and the logs
+ * are left in test/artifacts/<file>/<scenario>.
+ */
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium as playwright } from 'playwright-core';
+import type { Browser, FrameLocator, Locator, Page } from 'playwright-core';
+import { chromium } from '../../support/tools.ts';
+import { eventually } from './eventually.ts';
+import { EditorServer } from './server.ts';
+import type { ServerOptions } from './server.ts';
+
+export { eventually } from './eventually.ts';
+export type WorkbenchOptions = ServerOptions;
+
+/** The identifier under which the extension is installed: publisher.name of package.json. */
+export const EXTENSION_ID = 'c3-replay.c3-replay';
+
+/** Theme name, the class that it puts on the workbench, and the class that it puts on every webview's body. */
+const THEMES = {
+  dark: { name: 'Default Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
+  light: { name: 'Default Light Modern', workbench: 'vs', webview: 'vscode-light' },
+  highContrast: { name: 'Default High Contrast', workbench: 'hc-black', webview: 'vscode-high-contrast' },
+} as const;
+
+export type Theme = keyof typeof THEMES;
+
+const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
+const VIEWPORT = { width: 1400, height: 900 };
+const LOCATOR_TIMEOUT = 20_000;
+const WORKBENCH_TIMEOUT = 60_000;
+const SCENARIO_TIMEOUT = 240_000;
+const CHROMIUM_FLAGS = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
+];
+
+/**
+ * One window for all scenarios of a test file, opened before the first and closed after the last.
+ * @returns what declares a scenario: a name and a body that gets the window
+ */
+export function workbenchScenarios(options: WorkbenchOptions = {}): (name: string, body: (workbench: Workbench) => Promise<void>) => void {
+  let workbench: Workbench | undefined;
+  before(async () => {
+    workbench = await Workbench.open(options);
+  });
+  after(async () => {
+    await workbench?.close();
+  });
+  return (name, body) => {
+    test(name, { timeout: SCENARIO_TIMEOUT }, async () => {
+      if (workbench === undefined) throw new Error('The window did not open.');
+      try {
+        await body(workbench);
+      } catch (error) {
+        await workbench.saveFailure(name);
+        throw error;
+      }
+    });
+  };
+}
+
+export class Workbench {
+  /** The window, for what the helpers below do not cover. */
+  readonly page: Page;
+  readonly server: EditorServer;
+  /** What the window and its webviews printed on their consoles, one "type: text (address)" each. */
+  readonly console: string[] = [];
+  readonly #browser: Browser;
+  #settings: Readonly<Record<string, unknown>>;
+  #settingsWritten = 0;
+
+  private constructor(page: Page, server: EditorServer, browser: Browser, settings: Readonly<Record<string, unknown>>) {
+    this.page = page;
+    this.server = server;
+    this.#browser = browser;
+    this.#settings = settings;
+    page.setDefaultTimeout(LOCATOR_TIMEOUT);
+    page.on('console', (message) => this.console.push(`${message.type()}: ${message.text()} (${message.location().url})`));
+    page.on('pageerror', (error) => this.console.push(`uncaught: ${error.stack ?? error.message}`));
+  }
+
+  /** A server of its own with one window on a fresh workspace folder; to be closed. */
+  static async open(options: WorkbenchOptions = {}): Promise<Workbench> {
+    const server = await EditorServer.start(options);
+    try {
+      const browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
+      const workbench = new Workbench(await browser.newPage({ viewport: VIEWPORT }), server, browser, options.settings ?? {});
+      await workbench.#load();
+      return workbench;
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+  }
+
+  /** Another window on the same server and folder, with browser storage of its own; it ends with the first. */
+  async openSecondWindow(): Promise<Workbench> {
+    const workbench = new Workbench(await this.#browser.newPage({ viewport: VIEWPORT }), this.server, this.#browser, this.#settings);
+    await workbench.#load();
+    return workbench;
+  }
+
+  /** Ends the browser, and the server with everything that it started. */
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.server.stop();
+  }
+
+  /** The temporary folder opened as workspace. */
+  get folder(): string {
+    return this.server.folder;
+  }
+
+  /** Loads the window anew, as the browser's reload does. */
+  async reload(): Promise<void> {
+    await this.#load();
+  }
+
+  async #load(): Promise<void> {
+    await this.page.goto(`${this.server.url}/?folder=${encodeURIComponent(this.folder)}`);
+    await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: WORKBENCH_TIMEOUT });
+  }
+
+  /** Runs a command of the palette by its full title, "Category: Title"; waits until it is registered. */
+  async runCommand(title: string): Promise<void> {
+    await this.#choose(`>${title}`, title);
+  }
+
+  /** Opens a file of the workspace in an editor and waits for its text. */
+  async openFile(path: string): Promise<void> {
+    await this.#choose(join(this.folder, path), basename(path));
+    await this.page.locator(`.editor-instance .monaco-editor[data-uri$="${basename(path)}"] .view-line`).first().waitFor();
+  }
+
+  /** The list is made once per input, so a row that is not there yet is asked for again. */
+  async #choose(input: string, label: string): Promise<void> {
+    await eventually(`"${label}" in the palette`, async () => {
+      await this.page.keyboard.press('F1');
+      await this.page.locator('.quick-input-widget input.input').fill(input);
+      await this.#row(label).click({ timeout: 2_000 });
+      return true;
+    }, 2 * LOCATOR_TIMEOUT);
+  }
+
+  /** Chooses an entry of the quick pick that is open, by its whole label. */
+  async pick(label: string | RegExp): Promise<void> {
+    await this.#row(label).click();
+  }
+
+  /** Types an answer into the input box that is open, and accepts it. */
+  async answer(text: string): Promise<void> {
+    const input = this.page.locator('.quick-input-widget:visible input.input');
+    await input.fill(text);
+    await input.press('Enter');
+  }
+
+  #row(label: string | RegExp): Locator {
+    const name = this.page.locator('.label-name', { hasText: typeof label === 'string' ? wholly(label) : label });
+    return this.page.locator('.quick-input-widget:visible .monaco-list-row').filter({ has: name }).first();
+  }
+
+  /**
+   * Opens a view of the side bar.
+   * @param container title of the icon in the activity bar
+   * @param view title of the section; left out where the container has one view only
+   * @returns the view's body
+   */
+  async openView(container: string, view?: string): Promise<Locator> {
+    const icon = this.page.locator(`.activitybar .action-item:has(a[aria-label="${container}"], a[aria-label^="${container} "])`);
+    await icon.waitFor();
+    if ((await icon.getAttribute('aria-expanded')) !== 'true') await icon.click();
+    const side = this.page.locator('.part.sidebar');
+    await side.locator('.composite.title h2', { hasText: container }).waitFor();
+    const pane = view === undefined ? side.locator('.pane') : side.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label="${view} Section"]`) });
+    const header = pane.locator('.pane-header');
+    if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
+    const body = pane.locator('.pane-body');
+    await body.waitFor();
+    return body;
+  }
+
+  /** A row of a tree view, by a part of its text. */
+  treeItem(body: Locator, text: string | RegExp): Locator {
+    return body.getByRole('treeitem').filter({ hasText: text }).first();
+  }
+
+  /** The tab of an editor or panel, by its title. */
+  tab(title: string): Locator {
+    return this.page.locator('.tabs-container').getByRole('tab').filter({ has: this.page.locator('.label-name', { hasText: wholly(title) }) });
+  }
+
+  /** The document of a visible webview of the extension, by its panel's or view's title; waits until it has loaded. */
+  async webview(title: string | RegExp): Promise<FrameLocator> {
+    const name = await eventually(`the webview "${String(title)}"`, async () => {
+      for (const frame of await this.#webviews()) {
+        const shown = await frame.contentFrame().locator('iframe#active-frame').getAttribute('title', { timeout: 1_000 });
+        if (shown !== null && (typeof title === 'string' ? shown === title : title.test(shown))) return (await frame.getAttribute('name')) ?? undefined;
+      }
+      return undefined;
+    });
+    return this.page.locator(`iframe.webview[name="${name}"]`).contentFrame().locator('iframe#active-frame').contentFrame();
+  }
+
+  #webviews(): Promise<Locator[]> {
+    return this.page.locator(`iframe.webview.ready[src*="extensionId=${EXTENSION_ID}"]:visible`).all();
+  }
+
+  /** A notification, by a part of its text. */
+  notification(text: string | RegExp): Locator {
+    return this.page.locator('.notification-toast .notification-list-item').filter({ hasText: text }).first();
+  }
+
+  /** Presses a button of a notification. */
+  async answerNotification(text: string | RegExp, button: string): Promise<void> {
+    await this.notification(text).getByRole('button', { name: button, exact: true }).click();
+  }
+
+  /** An entry of the status bar, by a part of its text. */
+  statusBarItem(text: string | RegExp): Locator {
+    return this.page.locator('.part.statusbar .statusbar-item').filter({ hasText: text }).first();
+  }
+
+  /** Changes user settings, on top of the ones given so far, and waits until the window works with them. */
+  async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<void> {
+    this.#settings = { ...this.#settings, ...changes };
+    // The window's title tells which settings it has read. An early change may come before the file is watched: then write again.
+    const mark = `settings ${String(++this.#settingsWritten)}`;
+    await eventually('the changed settings', async () => {
+      await this.server.writeSettings({ ...this.#settings, 'window.title': mark });
+      return eventually(mark, async () => (await this.page.title()) === mark, 2_000);
+    }, 2 * LOCATOR_TIMEOUT);
+  }
+
+  /** Changes the colour theme and waits until the window and its visible webviews wear it. */
+  async setTheme(theme: Theme): Promise<void> {
+    const { name, workbench, webview } = THEMES[theme];
+    await this.changeSettings({ 'workbench.colorTheme': name });
+    await this.page.locator(`.monaco-workbench.${workbench}`).waitFor();
+    for (const frame of await this.#webviews()) {
+      await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator(`body.${webview}`).waitFor();
+    }
+  }
+
+  /**
+   * Saves a picture of the window as test/artifacts/screenshots/<name>[-<theme>].png.
+   * @param theme changed to before, when given
+   * @returns the absolute path of the picture
+   */
+  async screenshot(name: string, theme?: Theme): Promise<string> {
+    if (theme !== undefined) await this.setTheme(theme);
+    const path = join(ARTIFACTS, 'screenshots', `${name}${theme === undefined ? '' : `-${theme}`}.png`);
+    await this.page.screenshot({ path, animations: 'disabled' });
+    return path;
+  }
+
+  /** Leaves the picture, the consoles and the server's logs in test/artifacts/<file>/<name>. */
+  async saveFailure(name: string): Promise<void> {
+    const file = basename(process.argv[1] ?? 'scenario', '.test.ts');
+    const folder = join(ARTIFACTS, file, name.replaceAll(/[^\p{L}\p{N}]+/gu, '-'));
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'server.log'), this.server.log());
+    await writeFile(join(folder, 'console.log'), this.console.join('\n'));
+    await cp(this.server.logFolder, join(folder, 'logs'), { recursive: true });
+    await this.page.screenshot({ path: join(folder, 'window.png') }).catch((error: unknown) => writeFile(join(folder, 'window.txt'), String(error)));
+    console.log(`Picture and logs of "${name}" are in ${folder}`);
+  }
+}
+
+/** Matches this text and nothing beside it. */
+function wholly(text: string): RegExp {
+  return new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`);
+}

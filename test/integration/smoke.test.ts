@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { workbenchScenarios } from './harness/workbench.ts';
+
+const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
+
+scenario('the workbench opens on the workspace folder', async (workbench) => {
+  await workbench.openFile('notes.md');
+  assert.equal(await workbench.tab('notes.md').count(), 1);
+});
+
+scenario('the extension is installed under the name and version of package.json', async (workbench) => {
+  const manifest: unknown = JSON.parse(await readFile(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'));
+  assert.ok(typeof manifest === 'object' && manifest !== null && 'displayName' in manifest && 'version' in manifest);
+  await workbench.runCommand('Extensions: Show Installed Extensions');
+  const entry = workbench.page.locator('.extensions-list .extension-list-item', { hasText: String(manifest.displayName) });
+  await entry.waitFor();
+  await entry.click();
+  const details = workbench.page.locator('.extension-editor');
+  await details.locator('.name', { hasText: String(manifest.displayName) }).waitFor();
+  await details.locator('.version', { hasText: String(manifest.version) }).first().waitFor();
+});
+
+scenario('the window wears each of the three themes', async (workbench) => {
+  const background = (): Promise<string> => workbench.page.locator('.monaco-workbench').evaluate((element) => getComputedStyle(element).backgroundColor);
+  const seen = new Set<string>();
+  for (const theme of ['light', 'highContrast', 'dark'] as const) {
+    await workbench.screenshot('workbench', theme);
+    seen.add(await background());
+  }
+  assert.equal(seen.size, 3);
+});

@@ -1,0 +1,43 @@
+/**
+ * Packages the built extension for one platform: node test/support/package.ts [--target linux-x64]
+ * The package holds the native binaries of that platform only.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from './command.ts';
+import { vsce } from './tools.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** Platforms for which both native packages carry binaries. */
+const TARGETS = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin-arm64'];
+
+/**
+ * Packages dist/ as it stands.
+ * @param target a platform as VS Code names it; this machine's when left out
+ * @returns the absolute path of the .vsix file, in dist/
+ */
+export async function packageExtension(target = `${process.platform}-${process.arch}`): Promise<string> {
+  if (!TARGETS.includes(target)) throw new Error(`There is no package for "${target}": choose one of ${TARGETS.join(', ')}.`);
+  const vsix = join(ROOT, 'dist', `c3-replay-${target}.vsix`);
+  const folder = await mkdtemp(join(tmpdir(), 'c3-package-'));
+  try {
+    const list = join(folder, 'vscodeignore');
+    const binaries = [
+      `!node_modules/better-sqlite3/prebuilds/${target}.node`,
+      `!node_modules/onnxruntime-node/bin/*/${target.replace('-', '/')}/**`,
+    ];
+    await writeFile(list, `${await readFile(join(ROOT, '.vscodeignore'), 'utf8')}${binaries.join('\n')}\n`);
+    const args = ['package', '--target', target, '--out', vsix, '--ignoreFile', list, '--allow-missing-repository', '--no-rewrite-relative-links'];
+    await run(process.execPath, [await vsce(), ...args], { cwd: ROOT });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return vsix;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const flag = process.argv.indexOf('--target');
+  console.log(`Packaged ${await packageExtension(flag < 0 ? undefined : process.argv[flag + 1])}`);
+}

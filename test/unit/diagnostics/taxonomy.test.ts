@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { C3Error } from '../../../src/shared/errors.ts';
+import { TAXONOMY_CLASSES, type TaxonomyClass } from '../../../src/shared/records.ts';
+import { classifyBuckets, type TaxonomyBucket } from '../../../src/diagnostics/taxonomy.ts';
+
+type Returns = readonly (readonly (number | null)[])[];
+
+function bucket(id: number, returns: Returns, more: { terminal?: boolean; original?: number; message?: number | null } = {}): TaxonomyBucket {
+  return {
+    id,
+    message: more.message ?? null,
+    eventType: 'reasoner',
+    question: `question ${id}`,
+    terminal: more.terminal ?? false,
+    alternatives: returns.map((one, index) => ({ decision: 100 * id + index, original: index === more.original, returns: one, evaluatorCalls: one.length })),
+  };
+}
+
+/** The class of a single bucket, or null. */
+function classOf(returns: Returns, more: Parameters<typeof bucket>[2] = {}): string | null {
+  const found = classifyBuckets([bucket(1, returns, more)]).filter((one) => one.count > 0);
+  assert.ok(found.length <= 1);
+  return found[0]?.name ?? null;
+}
+const caseOf = (classes: readonly TaxonomyClass[], name: string): TaxonomyClass['cases'][number] | undefined => classes.find((one) => one.name === name)?.cases[0];
+const terminal = { terminal: true };
+
+describe('the four classes', () => {
+  it('stand in their order, empty ones too', () => {
+    assert.deepEqual(classifyBuckets([]), TAXONOMY_CLASSES.map((name) => ({ name, count: 0, cases: [] })));
+    const classes = classifyBuckets([
+      bucket(1, [[1, 1], [1, 1]]),
+      bucket(2, [[0], [1]], terminal),
+      bucket(3, [[0, 0], [0, 0]]),
+      bucket(4, [[0, 1, 0, 1], [1, 0, 1, 0]]),
+      bucket(5, [[1], [0]], terminal),
+      bucket(6, [[0, 0], [0, 0]], terminal),
+    ]);
+    assert.deepEqual(
+      classes.map(({ name, count, cases }) => [name, count, cases.map((one) => one.bucket)]),
+      [
+        ['Successful Credit Shift', 1, [2]],
+        ['Evaluator Ambiguity', 2, [1, 6]],
+        ['Misleading Plan', 1, [3]],
+        ['Over-Coupling', 1, [4]],
+      ],
+    );
+  });
+
+  it('Successful Credit Shift: best - real > 0.2, by the marked original or the first', () => {
+    assert.equal(classOf([[0], [1]], terminal), 'Successful Credit Shift');
+    assert.equal(classOf([[1], [0]], terminal), null);
+    assert.equal(classOf([[1], [0]], { terminal: true, original: 1 }), 'Successful Credit Shift');
+    assert.equal(classOf([[0.6], [0.81]]), 'Successful Credit Shift');
+    // 0.8 - 0.6 is 0.20000000000000007 in floating point, and still not more than 0.2.
+    assert.equal(classOf([[0.6], [0.8]]), null);
+    // The real action was never measured: no shift can be claimed.
+    assert.equal(classOf([[null], [0], [1]], terminal), null);
+  });
+
+  it('Evaluator Ambiguity: all returns alike', () => {
+    assert.equal(classOf([[1], [1], [1]]), 'Evaluator Ambiguity');
+    assert.equal(classOf([[0], [0]], terminal), 'Evaluator Ambiguity');
+    assert.equal(classOf([[0.7], [0.709]]), 'Evaluator Ambiguity');
+    assert.equal(classOf([[0.7], [0.71]]), null);
+    assert.equal(classOf([[1, null], [1], [null]]), 'Evaluator Ambiguity');
+    // Equal means of unlike returns say nothing about the evaluator.
+    assert.equal(classOf([[1, 0], [0, 1]]), 'Over-Coupling');
+  });
+
+  it('Misleading Plan: everything downstream fails', () => {
+    assert.equal(classOf([[0, 0], [0, 0]]), 'Misleading Plan');
+    assert.equal(classOf([[0, 0, 0], [0, 1, 0]]), 'Misleading Plan');
+    assert.equal(classOf([[0, 0], [0, 1]]), 'Successful Credit Shift');
+    // The last speaker has no plan to mislead with.
+    assert.equal(classOf([[0.4], [0.1]], terminal), null);
+    assert.equal(classOf([[0.1], [0.4]], terminal), 'Successful Credit Shift');
+  });
+
+  it('Over-Coupling: the spread within alternatives dominates and the difference is not significant', () => {
+    assert.equal(classOf([[1, 0, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0]]), 'Over-Coupling');
+    // One alternative without a second return hides its spread.
+    assert.equal(classOf([[1, 0, 1, 1], [0, 1, 0, 1], [1]], { original: 2 }), null);
+    // Within 0.196, between 0.125, but 48 replays settle that they differ: F(1,46) = 3 / 0.196 = 15.
+    const many = (ones: number): number[] => Array.from({ length: 24 }, (_, index) => (index < ones ? 1 : 0));
+    assert.equal(classOf([many(18), many(6)]), null);
+    assert.equal(classOf([[1, 0.9], [0.2, 0.9]]), 'Over-Coupling');
+    // Within 0.02, between 0.08, F(1,2) = 8 and p = 0.11: too few replays to tell, so nothing is claimed.
+    assert.equal(classOf([[1, 0.8], [0.4, 0.6]]), null);
+  });
+
+  it('leaves a bucket without a comparison alone', () => {
+    for (const returns of [[], [[0, 0]], [[null], [null]], [[0], [null]], [[], [1]]]) assert.equal(classOf(returns), null);
+  });
+
+  it('takes other thresholds', () => {
+    const returns = [[0.6], [0.8]];
+    const [shift] = classifyBuckets([bucket(1, returns)], { shift: 0.1, ambiguity: 0.01, misleading: 0.5 });
+    assert.equal(shift?.count, 1);
+    const [, , misleading] = classifyBuckets([bucket(1, returns)], { shift: 0.2, ambiguity: 0.01, misleading: 0.9 });
+    assert.equal(misleading?.count, 1);
+    const [, ambiguity] = classifyBuckets([bucket(1, returns)], { shift: 0.2, ambiguity: 0.3, misleading: 0.5 });
+    assert.equal(ambiguity?.count, 1);
+  });
+
+  it('refuses returns that are no numbers', () => {
+    assert.throws(() => classifyBuckets([bucket(1, [[Number.NaN], [1]])]), C3Error);
+  });
+});
+
+describe('evidence', () => {
+  it('carries the deciding numbers, n, cost and the interval', () => {
+    const found = caseOf(classifyBuckets([bucket(1, [[0, 0, 0, null], [1, 1, 0, 1], [null]])]), 'Successful Credit Shift');
+    assert.deepEqual(
+      found,
+      {
+        bucket: 1,
+        message: 100,
+        eventType: 'reasoner',
+        question: 'question 1',
+        // Newcombe for 3 of 4 against 0 of 3, worked from Wilson's 0.3006 to 0.9544 and 0 to 0.5615.
+        evidence:
+          'best 0.75 (n=4) - real 0 (n=3) = 0.75 > 0.2, 95 % interval 0.031 to 0.954 (newcombe); ' +
+          'n=7 returns of 3 alternatives, 2 masked, 9 evaluator calls; mean returns 0 (real), 0.75, not measured.',
+      },
+    );
+  });
+
+  it('gives the analysis of variance of Over-Coupling (values of scipy 1.17)', () => {
+    const found = caseOf(classifyBuckets([bucket(1, [[1, 0, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0]])]), 'Over-Coupling');
+    assert.match(found?.evidence ?? '', /within alternatives 0\.278 > variance of their means 0\.063, F\(2,9\)=0\.9, p=0\.44;/);
+  });
+
+  it('opens the clicked message, else the original, else the first', () => {
+    const at = (one: TaxonomyBucket): number | undefined => caseOf(classifyBuckets([one]), 'Evaluator Ambiguity')?.message;
+    assert.equal(at(bucket(2, [[1], [1]], { message: 7, original: 1 })), 7);
+    assert.equal(at(bucket(2, [[1], [1]], { original: 1 })), 201);
+    assert.equal(at(bucket(2, [[1], [1]])), 200);
+  });
+
+  it('stays short for many alternatives', () => {
+    const found = caseOf(classifyBuckets([bucket(1, Array.from({ length: 500 }, () => [1]))]), 'Evaluator Ambiguity');
+    assert.match(found?.evidence ?? '', /^all returns lie within 0 < 0\.01; n=500 returns of 500 alternatives, 500 evaluator calls; mean returns 1 \(real\), (1, ){10}1 and 488 more\.$/);
+  });
+});

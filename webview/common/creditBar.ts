@@ -1,0 +1,32 @@
+/** A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its interval. */
+import type { Credit } from '../../src/shared/records.ts';
+import { h } from './dom.ts';
+import { creditText, signed } from './format.ts';
+
+/** Credits of returns in [0, 1] lie in [-1, 1]; others are cut at the edge and keep their number. */
+const EDGE = 1;
+
+/** Where a value stands on the bar, in percent from the left. */
+export function position(value: number): number {
+  return 50 + (50 * Math.max(-EDGE, Math.min(EDGE, value))) / EDGE;
+}
+
+/** The bar with its number; a dash when there is no credit. */
+export function creditCell(credit: Credit | null): HTMLElement {
+  if (credit === null) {
+    return h('span', { class: 'credit credit-none', title: 'credit not measured' }, h('span', { class: 'bar' }), h('span', { class: 'credit-value' }, '–'));
+  }
+  const zero = position(0);
+  const end = position(credit.value);
+  const fill = h('span', { class: `fill ${credit.value < 0 ? 'fill-negative' : 'fill-positive'}` });
+  fill.style.left = `${String(Math.min(zero, end))}%`;
+  fill.style.width = `${String(Math.abs(end - zero))}%`;
+  const bar = h('span', { class: 'bar', 'aria-hidden': 'true' }, h('span', { class: 'zero' }), fill);
+  if (credit.low !== null && credit.high !== null) {
+    const whisker = h('span', { class: 'whisker' });
+    whisker.style.left = `${String(position(credit.low))}%`;
+    whisker.style.width = `${String(position(credit.high) - position(credit.low))}%`;
+    bar.append(whisker);
+  }
+  return h('span', { class: 'credit', title: creditText(credit) }, bar, h('span', { class: 'credit-value' }, signed(credit.value)));
+}

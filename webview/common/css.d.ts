@@ -1,0 +1,2 @@
+/** Style sheets are bundled by esbuild from these imports. */
+declare module '*.css';

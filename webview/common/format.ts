@@ -1,0 +1,71 @@
+/** How numbers are written, the same in every panel. What was not measured says so. */
+import type { Credit, Interval } from '../../src/shared/records.ts';
+
+export const NOT_MEASURED = 'not measured';
+
+const MINUS = '\u2212';
+const counts = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+/** A whole number with thousands separators. */
+export function count(value: number): string {
+  return counts.format(value);
+}
+
+/** A decimal with a true minus sign; tiny values in scientific form. */
+export function decimal(value: number, digits = 2): string {
+  if (!Number.isFinite(value)) return String(value);
+  const tiny = value !== 0 && Math.abs(value) < 10 ** -digits / 2;
+  return (tiny ? value.toExponential(1) : value.toFixed(digits)).replaceAll('-', MINUS);
+}
+
+/** A credit with its sign, so that the direction does not rest on colour. */
+export function signed(value: number): string {
+  return value > 0 ? `+${decimal(value)}` : decimal(value);
+}
+
+/** A return in [0, 1] or any other scale. */
+export function returnText(value: number | null): string {
+  if (value === null) return NOT_MEASURED;
+  return Number.isInteger(value) ? String(value).replace('-', MINUS) : decimal(value);
+}
+
+/** `[low, high]`, or null when neither bound could be estimated. */
+export function bounds(low: number | null, high: number | null): string | null {
+  if (low === null || high === null) return null;
+  return `[${decimal(low)}, ${decimal(high)}]`;
+}
+
+/** A credit in words: value, interval, n. */
+export function creditText(credit: Credit | null): string {
+  if (credit === null) return `credit ${NOT_MEASURED}`;
+  const interval = bounds(credit.low, credit.high);
+  return `credit ${signed(credit.value)}${interval === null ? ', interval not measured' : ` ${interval}`}, n = ${count(credit.n)}`;
+}
+
+/** A share in percent. */
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
+}
+
+/** An accuracy with its interval in percent. */
+export function percentInterval(interval: Interval | null): string {
+  if (interval === null) return NOT_MEASURED;
+  const value = `${(100 * interval.value).toFixed(1)} %`.replace('-', MINUS);
+  if (interval.low === null || interval.high === null) return `${value} (n = ${count(interval.n)}, interval not measured)`;
+  const low = (100 * interval.low).toFixed(1).replace('-', MINUS);
+  const high = (100 * interval.high).toFixed(1).replace('-', MINUS);
+  return `${value} [${low}, ${high}], n = ${count(interval.n)}`;
+}
+
+/** Seconds as a short duration. */
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  const rest = Math.round(seconds - 60 * minutes);
+  return minutes < 60 ? `${String(minutes)} min ${String(rest)} s` : `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
+}
+
+/** One line of a text: white space and line ends become single blanks. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/gu, ' ').trim();
+}

@@ -1,0 +1,82 @@
+/** The controls of the webview toolkit. The only file that imports it, so that it can be replaced. */
+import {
+  Button,
+  Dropdown,
+  provideVSCodeDesignSystem,
+  TextArea,
+  TextField,
+  vsCodeBadge,
+  vsCodeButton,
+  vsCodeDivider,
+  vsCodeDropdown,
+  vsCodeOption,
+  vsCodeProgressRing,
+  vsCodeTextArea,
+  vsCodeTextField,
+} from '@vscode/webview-ui-toolkit';
+import { append, setAttributes, type Attributes, type Child } from './dom.ts';
+
+provideVSCodeDesignSystem().register(
+  vsCodeBadge(),
+  vsCodeButton(),
+  vsCodeDivider(),
+  vsCodeDropdown(),
+  vsCodeOption(),
+  vsCodeProgressRing(),
+  vsCodeTextArea(),
+  vsCodeTextField(),
+);
+
+export type { Button, Dropdown, TextArea, TextField };
+
+/** A button; the secondary look unless it is the panel's main action. */
+export function button(label: string, onClick: () => void, options: { readonly primary?: boolean; readonly title?: string } = {}): Button {
+  const element = create('vscode-button', Button, { appearance: options.primary === true ? 'primary' : 'secondary', title: options.title ?? null }, label);
+  element.addEventListener('click', onClick);
+  return element;
+}
+
+/** A one-line field with its label. */
+export function textField(label: string, attributes: Attributes = {}): TextField {
+  return create('vscode-text-field', TextField, attributes, label);
+}
+
+/** A field of several lines with its label. */
+export function textArea(label: string, attributes: Attributes = {}): TextArea {
+  return create('vscode-text-area', TextArea, attributes, label);
+}
+
+/** A chooser; `onChange` gets the value chosen by the user. */
+export function dropdown(label: string, onChange: (value: string) => void): Dropdown {
+  const element = create('vscode-dropdown', Dropdown, { 'aria-label': label });
+  element.addEventListener('change', () => { onChange(element.value); });
+  return element;
+}
+
+/** One choice of a dropdown. */
+export function option(value: string, label: string): HTMLElement {
+  return create('vscode-option', HTMLElement, { value }, label);
+}
+
+/** A short word set off from its surroundings. */
+export function badge(label: string, attributes: Attributes = {}): HTMLElement {
+  return create('vscode-badge', HTMLElement, attributes, label);
+}
+
+/** Turns while work of unknown length goes on. */
+export function progressRing(label: string): HTMLElement {
+  return create('vscode-progress-ring', HTMLElement, { 'aria-label': label });
+}
+
+/** A line between two parts. */
+export function divider(): HTMLElement {
+  return create('vscode-divider', HTMLElement, { role: 'presentation' });
+}
+
+function create<T extends HTMLElement>(tag: string, type: new () => T, attributes: Attributes, ...children: readonly Child[]): T {
+  const element = document.createElement(tag);
+  if (!(element instanceof type)) throw new Error(`The control ${tag} is not registered.`);
+  setAttributes(element, attributes);
+  append(element, children);
+  return element;
+}

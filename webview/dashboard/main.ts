@@ -1,0 +1,8 @@
+/** The dashboard's entry in the webview. */
+import '../common/common.css';
+import './style.css';
+import { byId } from '../common/dom.ts';
+import { editorHost } from '../common/host.ts';
+import { DashboardPanel } from './panel.ts';
+
+new DashboardPanel(byId('app'), editorHost());

@@ -1,0 +1,63 @@
+/** What a run achieved and what it cost. */
+import type { DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
+import type { Interval, Ledger, RunSummary } from '../../src/shared/records.ts';
+import { h } from '../common/dom.ts';
+import { count, duration, NOT_MEASURED, percentInterval } from '../common/format.ts';
+
+const STAGES = { load: 'loading', 'evaluate-before': 'evaluation before', train: 'training', 'evaluate-after': 'evaluation after' } as const;
+
+/** Where the run stands, in a few words. */
+export function stageWords({ run, live }: DashboardSnapshot): string {
+  const steps = `step ${count(run.steps)} of ${count(run.plannedSteps)}`;
+  if (live === null) return `${run.method}, seed ${String(run.seed)}, ${steps}`;
+  const place = live.stage === 'train' ? steps : `${count(live.done)} of ${count(live.total)}`;
+  return `${run.method}, seed ${String(run.seed)}, ${STAGES[live.stage]}, ${place}`;
+}
+
+/** Accuracy and pass@1, before and after, each with its interval. */
+export function outcomeTable({ run }: DashboardSnapshot): HTMLElement {
+  const summary = run.summary;
+  return h(
+    'table',
+    { class: 'outcome' },
+    h('caption', {}, 'Outcome'),
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Measure'), h('th', { scope: 'col' }, 'Before'), h('th', { scope: 'col' }, 'After'), h('th', { scope: 'col' }, 'Difference'))),
+    h('tbody', {}, outcomeRow('Accuracy, greedy', summary?.accuracy), outcomeRow('pass@1, sampled', summary?.passAt1)),
+  );
+}
+
+function outcomeRow(name: string, values: RunSummary['accuracy'] | undefined): HTMLElement {
+  const cells = [values?.before, values?.after, values?.difference].map((interval) => h('td', {}, intervalCell(interval ?? null)));
+  return h('tr', {}, h('th', { scope: 'row' }, name), ...cells);
+}
+
+function intervalCell(interval: Interval | null): HTMLElement {
+  const words = percentInterval(interval);
+  const split = words.indexOf(' %');
+  if (interval === null || split < 0) return h('span', { class: 'muted' }, words);
+  return h('span', {}, h('strong', {}, words.slice(0, split + 2)), h('span', { class: 'muted' }, words.slice(split + 2)));
+}
+
+/** The ledger: evaluator calls, tokens, decisions by role, seconds. */
+export function ledgerTable({ run, steps }: DashboardSnapshot): HTMLElement {
+  const ledger = ledgerOf(run.summary, steps.at(-1)?.ledger ?? null);
+  const rows: readonly (readonly [string, string])[] = ledger === null
+    ? [['Evaluator calls', NOT_MEASURED], ['Tokens', NOT_MEASURED], ['Decisions', NOT_MEASURED], ['Training time', NOT_MEASURED]]
+    : [
+        ['Evaluator calls', count(ledger.evaluatorCalls)],
+        ['Tokens', `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion`],
+        ['Decisions', Object.entries(ledger.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', ')],
+        ['Training time', duration(ledger.seconds)],
+      ];
+  return h(
+    'table',
+    { class: 'ledger' },
+    h('caption', {}, 'Cost'),
+    h('tbody', {}, ...rows.map(([name, value]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, value)))),
+  );
+}
+
+function ledgerOf(summary: RunSummary | null, latest: Ledger | null): Ledger | null {
+  if (summary === null) return latest;
+  return { evaluatorCalls: summary.evaluatorCalls, tokens: summary.tokens, decisions: summary.decisions, seconds: summary.seconds };
+}

@@ -1,0 +1,8 @@
+/** The taxonomy panel's entry in the webview. */
+import '../common/common.css';
+import './style.css';
+import { byId } from '../common/dom.ts';
+import { editorHost } from '../common/host.ts';
+import { TaxonomyPanel } from './panel.ts';
+
+new TaxonomyPanel(byId('app'), editorHost());

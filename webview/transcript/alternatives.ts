@@ -1,0 +1,135 @@
+/** The alternatives of one bucket: text, returns, leave-one-out credit, cost and whether re-execution gave the same bytes. */
+import type { Alternative, BucketView } from '../../src/shared/records.ts';
+import { badge, button } from '../common/toolkit.ts';
+import { creditCell } from '../common/creditBar.ts';
+import { h, icon } from '../common/dom.ts';
+import { bounds, count, NOT_MEASURED, returnText } from '../common/format.ts';
+import { markOf } from '../common/returnMark.ts';
+
+/** Marks drawn one by one; more returns than this are only counted. */
+const MARKS = 12;
+/** Longest text shown before it must be unfolded. */
+const CLAMP = 280;
+
+/** Keeps one list on screen while alternatives arrive: what is there is not drawn again, so nothing moves under the reader. */
+export class BucketList {
+  readonly element: HTMLElement;
+  private readonly list = h('ol', { class: 'alternatives' });
+  private readonly note = h('span', { class: 'bucket-note' });
+  private readonly items = new Map<number, { readonly drawn: string; readonly element: HTMLElement }>();
+  private readonly unfolded = new Set<number>();
+  private readonly message: number;
+  private readonly open: (message: number) => void;
+
+  constructor(bucket: BucketView, message: number, open: (message: number) => void) {
+    this.message = message;
+    this.open = open;
+    const title = bucket.origin === 'training' ? 'Alternatives in the run' : 'Replayed alternatives';
+    this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), this.list);
+    this.update(bucket);
+  }
+
+  /** Draws what is new or changed in the bucket. */
+  update(bucket: BucketView): void {
+    const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
+    this.note.textContent = `${count(bucket.alternatives.length)} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}`;
+    for (const alternative of bucket.alternatives) {
+      const drawn = JSON.stringify(alternative);
+      const present = this.items.get(alternative.decision);
+      if (present?.drawn === drawn) continue;
+      const element = this.item(alternative);
+      if (present === undefined) this.list.append(element);
+      else present.element.replaceWith(element);
+      this.items.set(alternative.decision, { drawn, element });
+    }
+  }
+
+  private item(alternative: Alternative): HTMLElement {
+    const own = alternative.decision === this.message;
+    const tags = h(
+      'span',
+      { class: 'tags' },
+      own ? h('span', { class: 'tag' }, 'this message') : null,
+      alternative.original && !own ? h('span', { class: 'tag' }, 'original') : null,
+      alternative.finish === 'typed' ? h('span', { class: 'tag' }, 'typed') : null,
+      alternative.finish === 'length' ? h('span', { class: 'tag cut' }, 'cut off') : null,
+    );
+    return h(
+      'li',
+      { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${String(alternative.index + 1)}` },
+      h('span', { class: 'number' }, String(alternative.index + 1)),
+      h('div', { class: 'alternative-body' }, this.words(alternative), tags, figures(alternative)),
+      own ? null : this.opener(alternative.decision),
+    );
+  }
+
+  private words(alternative: Alternative): HTMLElement {
+    const { text, decision } = alternative;
+    if (text.trim() === '') return h('p', { class: 'alternative-text empty' }, 'empty message');
+    const long = text.length > CLAMP;
+    const shown = h('p', { class: 'alternative-text' }, long && !this.unfolded.has(decision) ? `${text.slice(0, CLAMP)}…` : text);
+    if (!long) return shown;
+    const toggle = h('button', { class: 'link', type: 'button', 'aria-expanded': String(this.unfolded.has(decision)) }, this.unfolded.has(decision) ? 'less' : 'more');
+    toggle.addEventListener('click', () => {
+      if (!this.unfolded.delete(decision)) this.unfolded.add(decision);
+      const fresh = this.words(alternative);
+      shown.replaceWith(fresh);
+      fresh.querySelector('button')?.focus();
+    });
+    shown.append(' ', toggle);
+    return shown;
+  }
+
+  private opener(decision: number): HTMLElement {
+    const show = button('Show', () => { this.open(decision); }, { title: 'Show this message in the tree' });
+    show.setAttribute('appearance', 'icon');
+    show.setAttribute('aria-label', 'Show this message in the tree');
+    return show;
+  }
+}
+
+/** The mean of the returns that could be scored; null when there is none. */
+export function meanReturn(returns: readonly (number | null)[]): number | null {
+  const scored = returns.filter((value) => value !== null);
+  return scored.length === 0 ? null : scored.reduce((sum, value) => sum + value, 0) / scored.length;
+}
+
+/** How often a message was re-executed with the same result, in words. */
+export function verifiedWord(verified: boolean | null): string {
+  if (verified === null) return 'not verified';
+  return verified ? 'verified' : 'differs';
+}
+
+function figures(alternative: Alternative): HTMLElement {
+  const { credit, returns } = alternative;
+  const interval = credit === null ? null : bounds(credit.low, credit.high) ?? 'no interval';
+  return h(
+    'div',
+    { class: 'figures' },
+    figure('return', h('span', { class: 'marks' }, ...marks(returns), returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns)))),
+    figure('credit', credit === null ? NOT_MEASURED : creditCell(credit)),
+    figure('interval', interval ?? NOT_MEASURED),
+    figure('n', credit === null ? NOT_MEASURED : count(credit.n)),
+    figure('calls', count(alternative.evaluatorCalls)),
+    figure('replay', verification(alternative.verified)),
+  );
+}
+
+function figure(name: string, value: HTMLElement | string): HTMLElement {
+  return h('span', { class: `figure figure-${name}` }, h('span', { class: 'figure-name' }, name), h('span', { class: 'figure-value' }, value));
+}
+
+function marks(returns: readonly (number | null)[]): readonly HTMLElement[] {
+  if (returns.length > MARKS) return [h('span', { class: 'of' }, `mean of ${count(returns.length)}:`)];
+  return returns.map((value) => {
+    const mark = markOf(value, value === null);
+    return h('span', { class: `tone-${mark.tone}`, title: `return ${mark.label}` }, mark.icon === null ? mark.label : icon(mark.icon));
+  });
+}
+
+function verification(verified: boolean | null): HTMLElement {
+  const word = verifiedWord(verified);
+  if (verified === null) return h('span', { class: 'muted' }, word);
+  const title = verified ? 'Re-execution gave the same bytes' : 'Re-execution gave other bytes';
+  return badge(word, { class: verified ? 'verified' : 'differs', title });
+}

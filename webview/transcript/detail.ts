@@ -1,0 +1,120 @@
+/** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
+import type { MessageDetail, ReplayDefaults, ReplayState, TranscriptHeader } from '../../src/shared/transcriptProtocol.ts';
+import { creditCell } from '../common/creditBar.ts';
+import { h, replace, type Child } from '../common/dom.ts';
+import { bounds, count, NOT_MEASURED } from '../common/format.ts';
+import { returnCell } from '../common/returnMark.ts';
+import { divider } from '../common/toolkit.ts';
+import { BucketList } from './alternatives.ts';
+import { ReplayForm, type ReplayRequest } from './replayForm.ts';
+
+export interface DetailEvents {
+  replay(message: number, request: ReplayRequest): void;
+  cancelReplay(): void;
+  /** Show another message in the tree. */
+  open(message: number): void;
+}
+
+export class DetailPane {
+  readonly element = h('section', { class: 'detail', 'aria-label': 'Message', tabindex: -1 });
+  private readonly events: DetailEvents;
+  private form: ReplayForm | null = null;
+  private shown: number | null = null;
+  private lists = h('div', { class: 'buckets' });
+  private readonly buckets = new Map<number, BucketList>();
+
+  constructor(events: DetailEvents) {
+    this.events = events;
+  }
+
+  /** The question in full. */
+  question(header: TranscriptHeader): void {
+    this.leave();
+    replace(
+      this.element,
+      h('h2', {}, 'Question'),
+      h('pre', { class: 'message-text', tabindex: 0 }, header.question),
+      h('dl', { class: 'facts' }, ...fact('Expected answer', header.answer), ...fact('Source', header.source)),
+    );
+  }
+
+  /** One message; drawn anew only when it is another one. */
+  message(detail: MessageDetail, defaults: ReplayDefaults, replay: ReplayState | null): void {
+    const { message } = detail;
+    if (this.shown !== message.id) this.build(detail, defaults);
+    for (const bucket of detail.buckets) this.bucket(bucket);
+    if (replay !== null) this.replay(replay);
+  }
+
+  /** How far a replay is, with the alternatives that have arrived. */
+  replay(state: ReplayState): void {
+    const here = state.message === this.shown;
+    this.form?.show(state, here);
+    if (here && state.bucket !== null) this.bucket(state.bucket);
+  }
+
+  /** Starts the replay that the fields describe. */
+  startReplay(): void {
+    this.form?.submit();
+  }
+
+  /** Whether this message is the one on screen. */
+  shows(message: number): boolean {
+    return this.shown === message;
+  }
+
+  private leave(): void {
+    this.shown = null;
+    this.form = null;
+    this.buckets.clear();
+  }
+
+  private build(detail: MessageDetail, defaults: ReplayDefaults): void {
+    this.leave();
+    const { message, context } = detail;
+    this.shown = message.id;
+    this.form = new ReplayForm(defaults, (request) => { this.events.replay(message.id, request); }, () => { this.events.cancelReplay(); });
+    this.lists = h('div', { class: 'buckets' });
+    const text = message.text === '' ? h('p', { class: 'empty' }, 'empty message') : h('pre', { class: 'message-text', tabindex: 0 }, message.text);
+    replace(
+      this.element,
+      h('h2', {}, message.eventType, message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null),
+      text,
+      h('dl', { class: 'facts' }, ...facts(detail)),
+      context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, context)),
+      divider(),
+      this.form.element,
+      this.lists,
+    );
+    this.element.scrollTop = 0;
+  }
+
+  private bucket(bucket: MessageDetail['buckets'][number]): void {
+    const present = this.buckets.get(bucket.id);
+    if (present !== undefined) {
+      present.update(bucket);
+      return;
+    }
+    const list = new BucketList(bucket, this.shown ?? -1, (message) => { this.events.open(message); });
+    this.buckets.set(bucket.id, list);
+    const newest = bucket.origin === 'request' ? [...this.buckets.keys()].every((id) => id <= bucket.id) : false;
+    if (newest) this.lists.prepend(list.element);
+    else this.lists.append(list.element);
+  }
+}
+
+function facts({ message }: MessageDetail): readonly HTMLElement[] {
+  const { credit } = message;
+  const interval = credit === null ? null : bounds(credit.low, credit.high);
+  return [
+    ...fact('Return', h('span', {}, returnCell(message.return), message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null)),
+    ...fact('Credit', credit === null ? NOT_MEASURED : h('span', { class: 'fact-credit' }, creditCell(credit), h('span', { class: 'muted' }, `${interval ?? 'no interval'}, n = ${count(credit.n)}, ${credit.estimator}, ${count(credit.evaluatorCalls)} calls`))),
+    ...fact('Tokens', `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`),
+    ...fact('Snapshot', h('code', { title: message.snapshot }, message.snapshot.slice(0, 12))),
+    ...fact('Context key', h('code', {}, message.contextKey)),
+  ];
+}
+
+function fact(name: string, value: Child): readonly HTMLElement[] {
+  return [h('dt', {}, name), h('dd', {}, value)];
+}

@@ -1,0 +1,8 @@
+/** The transcript panel's entry in the webview. */
+import '../common/common.css';
+import './style.css';
+import { byId } from '../common/dom.ts';
+import { editorHost } from '../common/host.ts';
+import { TranscriptPanel } from './panel.ts';
+
+new TranscriptPanel(byId('app'), editorHost());

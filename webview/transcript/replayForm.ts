@@ -1,0 +1,91 @@
+/** Asks for a replay of one message and shows how far it is. */
+import { MAX_ALTERNATIVES, MAX_REPLAYS, type ReplayDefaults, type ReplayState } from '../../src/shared/transcriptProtocol.ts';
+import { h, replace } from '../common/dom.ts';
+import { count } from '../common/format.ts';
+import { button, progressRing, textArea, textField, type Button, type TextArea, type TextField } from '../common/toolkit.ts';
+
+export interface ReplayRequest {
+  readonly alternatives: number;
+  readonly replays: number;
+  readonly text: string | null;
+}
+
+/** A whole number from a field, or a sentence that says what is wrong. */
+export function parseCount(name: string, value: string, low: number, high: number): number | string {
+  const trimmed = value.trim();
+  const number = Number(trimmed);
+  if (/^\d+$/u.test(trimmed) && number >= low && number <= high) return number;
+  return `${name}: a whole number from ${String(low)} to ${String(high)}.`;
+}
+
+export class ReplayForm {
+  readonly element: HTMLElement;
+  private readonly alternatives: TextField;
+  private readonly replays: TextField;
+  private readonly typed: TextArea;
+  private readonly start: Button;
+  private readonly problem = h('p', { class: 'problem', role: 'alert' });
+  private readonly progress = h('div', { class: 'progress', role: 'status' });
+  private readonly onCancel: () => void;
+  private running = false;
+
+  constructor(defaults: ReplayDefaults, onStart: (request: ReplayRequest) => void, onCancel: () => void) {
+    this.onCancel = onCancel;
+    this.alternatives = textField('Alternatives', { size: 4, inputmode: 'numeric', value: defaults.alternatives });
+    this.replays = textField('Replays of each', { size: 4, inputmode: 'numeric', value: defaults.replays });
+    this.typed = textArea('Your own message', { rows: 3, resize: 'vertical' });
+    const submit = (): void => {
+      const request = this.read();
+      if (request !== null) onStart(request);
+    };
+    this.start = button('Replay alternatives', submit, { primary: true, title: 'Sample other messages from the same frozen context (R)' });
+    for (const field of [this.alternatives, this.replays]) {
+      field.addEventListener('keydown', (event) => { if (event.key === 'Enter') submit(); });
+    }
+    const typed = h('details', { class: 'typed' }, h('summary', {}, 'Try a message of your own'), this.typed);
+    this.element = h(
+      'section',
+      { class: 'replay', 'aria-label': 'Replay' },
+      defaults.unavailable === null
+        ? h('div', { class: 'fields' }, this.alternatives, this.replays, this.start)
+        : h('p', { class: 'muted' }, defaults.unavailable),
+      defaults.unavailable === null ? typed : null,
+      this.problem,
+      this.progress,
+    );
+  }
+
+  /** Starts with what stands in the fields, as the button does. */
+  submit(): void {
+    if (!this.running) this.start.click();
+  }
+
+  /** Shows a replay; `here` says whether it is one of the message in this pane. */
+  show(state: ReplayState | null, here: boolean): void {
+    this.running = state?.status === 'running';
+    this.start.disabled = this.running;
+    this.problem.textContent = state !== null && here && state.status === 'failed' ? state.error ?? 'The replay failed.' : '';
+    if (state === null || (!this.running && !(here && state.status === 'cancelled'))) {
+      replace(this.progress);
+    } else if (!this.running) {
+      replace(this.progress, h('span', { class: 'muted' }, `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`));
+    } else {
+      const words = state.total === 0 ? 'Preparing' : `${count(state.done)} of ${count(state.total)}`;
+      replace(this.progress, progressRing('Replaying'), h('span', {}, here ? words : `Another message is replayed: ${words}`), this.cancelButton());
+    }
+  }
+
+  private cancelButton(): HTMLElement {
+    return button('Cancel', () => { this.onCancel(); });
+  }
+
+  private read(): ReplayRequest | null {
+    const text = this.typed.value === '' ? null : this.typed.value;
+    const alternatives = parseCount('Alternatives', this.alternatives.value, text === null ? 1 : 0, MAX_ALTERNATIVES);
+    const replays = parseCount('Replays of each', this.replays.value, 1, MAX_REPLAYS);
+    const wrong = [alternatives, replays].find((value) => typeof value === 'string');
+    this.problem.textContent = typeof wrong === 'string' ? wrong : '';
+    if (typeof alternatives === 'string' || typeof replays === 'string') return null;
+    return { alternatives, replays, text };
+  }
+}

@@ -1,0 +1,86 @@
+/** One row of the transcript tree. */
+import type { TranscriptRow } from '../../src/shared/transcriptProtocol.ts';
+import { creditCell } from '../common/creditBar.ts';
+import { h, icon, setAttributes } from '../common/dom.ts';
+import { creditText, oneLine, returnText } from '../common/format.ts';
+import { returnCell } from '../common/returnMark.ts';
+
+/** Pixels of one row, the height of a row in the editor's own trees; as in style.css. */
+export const ROW_HEIGHT = 22;
+
+export interface RowState {
+  readonly folded: boolean;
+  readonly active: boolean;
+  readonly selected: boolean;
+}
+
+/** The element id of a row, for aria-activedescendant. */
+export function rowId(index: number): string {
+  return `row-${String(index)}`;
+}
+
+/** What a screen reader says of a row. */
+export function rowLabel(row: TranscriptRow): string {
+  const text = oneLine(row.text);
+  if (row.message === null) return `Question: ${text}`;
+  const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
+  return `${row.role}${place}${row.branch ? ', replayed' : ''}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}`;
+}
+
+/** The element of a row whose data is here. */
+export function rowElement(row: TranscriptRow, state: RowState): HTMLElement {
+  const element = shell(row.index);
+  setAttributes(element, {
+    'aria-level': row.depth + 1,
+    'aria-posinset': row.position,
+    'aria-setsize': row.siblings,
+    'aria-expanded': row.descendants === 0 ? null : String(!state.folded),
+    'aria-label': rowLabel(row),
+  });
+  mark(element, state);
+  const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...label(row));
+  name.style.paddingInlineStart = `${String(4 + 12 * row.depth)}px`;
+  element.append(name);
+  if (row.message !== null) {
+    element.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'message', message: row.message, preventDefaultContextMenuItems: false });
+    element.append(returnCell(row.return), creditCell(row.credit));
+  }
+  return element;
+}
+
+/** What stands in a row's place while its data is on the way. */
+export function waitingElement(index: number): HTMLElement {
+  const element = shell(index);
+  setAttributes(element, { 'aria-busy': 'true', 'aria-label': 'Loading' });
+  element.append(h('span', { class: 'row-name waiting' }, '…'));
+  return element;
+}
+
+/** Shows whether the row has the keyboard and whether it is the one in the detail pane. */
+export function mark(element: HTMLElement, state: Pick<RowState, 'active' | 'selected'>): void {
+  element.classList.toggle('active', state.active);
+  element.classList.toggle('selected', state.selected);
+  element.setAttribute('aria-selected', String(state.selected));
+}
+
+function shell(index: number): HTMLElement {
+  return h('div', { class: 'row', role: 'treeitem', id: rowId(index) });
+}
+
+function twistie(row: TranscriptRow, folded: boolean): HTMLElement {
+  if (row.descendants === 0 || row.message === null) return h('span', { class: 'twistie' });
+  return h('span', { class: folded ? 'twistie foldable' : 'twistie foldable open' }, icon('chevron'));
+}
+
+function label(row: TranscriptRow): readonly (HTMLElement | null)[] {
+  const text = oneLine(row.text);
+  if (row.message === null) return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, text)];
+  const place = row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
+  return [
+    h('span', { class: 'role' }, row.role),
+    place,
+    row.branch ? h('span', { class: 'branch', title: 'Sampled by a replay request; no part of the run itself' }, icon('branch')) : null,
+    h('span', { class: text === '' ? 'row-text empty' : 'row-text' }, text === '' ? 'empty message' : text),
+    row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,
+  ];
+}

@@ -1,0 +1,257 @@
+/** The transcript tree: one tab stop, rows drawn only where they can be seen. */
+import type { RowPlace, TranscriptLayout, TranscriptRow } from '../../src/shared/transcriptProtocol.ts';
+import { h } from '../common/dom.ts';
+import { commandOf, type TreeCommand } from './keys.ts';
+import { Layout } from './layout.ts';
+import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
+import { RowWindows } from './windows.ts';
+
+/** Rows drawn above and below what can be seen. */
+const MARGIN = 10;
+
+export interface TreeEvents {
+  /** Rows are needed. */
+  ask(revision: number, offset: number): void;
+  /** A message, or the question (null), was chosen. */
+  select(message: number | null): void;
+  replay(message: number): void;
+  /** The set of folded messages changed. */
+  arranged(folded: readonly number[]): void;
+  keys(): void;
+}
+
+export class TreeView {
+  readonly element: HTMLElement;
+  private readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
+  private readonly windows: RowWindows;
+  private readonly events: TreeEvents;
+  private readonly drawn = new Map<number, HTMLElement>();
+  private readonly folded = new Map<number, { readonly index: number; readonly descendants: number }>();
+  private layout = new Layout(0, []);
+  private active = 0;
+  private selected: number | null = null;
+  /** Keeps the old rows on screen until the rows of a new layout are here. */
+  private holding = false;
+  private frame = 0;
+
+  constructor(events: TreeEvents) {
+    this.windows = new RowWindows((revision, offset) => { events.ask(revision, offset); });
+    this.events = events;
+    this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.canvas);
+    this.element.addEventListener('scroll', () => { this.holding = false; this.schedule(); });
+    this.element.addEventListener('keydown', (event) => { this.onKey(event); });
+    this.element.addEventListener('click', (event) => { this.onClick(event); });
+    this.element.addEventListener('focus', () => { this.schedule(); });
+    new ResizeObserver(() => { this.schedule(); }).observe(this.element);
+  }
+
+  /** Shows another layout. What the user looks at stays where it is when the transcript is the same. */
+  open(layout: TranscriptLayout, folded: readonly number[], selected: number | null, same: boolean): void {
+    const anchor = same ? this.anchor() : null;
+    const active = (same ? this.activeMessage() : null) ?? selected;
+    const places = new Map(layout.places.map((place) => [place.message, place]));
+    this.folded.clear();
+    for (const message of folded) {
+      const place = places.get(message);
+      if (place !== undefined) this.folded.set(message, place);
+    }
+    this.windows.reset(layout.revision);
+    this.holding = same;
+    this.selected = selected;
+    this.relayout(layout.rows);
+    this.active = places.get(active ?? -1)?.index ?? 0;
+    const top = places.get(anchor?.message ?? -1);
+    if (top !== undefined && anchor !== null) this.element.scrollTop = this.layout.placeOf(top.index) * ROW_HEIGHT + anchor.offset;
+    else if (!same) this.scrollTo(this.active);
+    this.schedule();
+  }
+
+  /** Takes rows that were asked for. */
+  accept(revision: number, offset: number, rows: readonly TranscriptRow[]): void {
+    if (this.windows.accept(revision, offset, rows)) this.schedule();
+  }
+
+  /** The folded messages. */
+  folds(): readonly number[] {
+    return [...this.folded.keys()];
+  }
+
+  /** The messages whose places a new layout must tell, so that what is read stays in sight. */
+  landmarks(): readonly number[] {
+    return [this.anchor()?.message ?? null, this.activeMessage()].filter((message) => message !== null);
+  }
+
+  private activeMessage(): number | null {
+    return this.windows.peek(this.active)?.message ?? null;
+  }
+
+  /** The first message in sight, when the top has been scrolled away. */
+  private anchor(): { readonly message: number; readonly offset: number } | null {
+    const place = Math.floor(this.element.scrollTop / ROW_HEIGHT);
+    if (this.layout.visible === 0 || place === 0) return null;
+    const message = this.windows.peek(this.layout.rowAt(place))?.message ?? null;
+    return message === null ? null : { message, offset: this.element.scrollTop - place * ROW_HEIGHT };
+  }
+
+  /** Selects a message, unfolds what hides it and brings it into sight. */
+  reveal(place: RowPlace): void {
+    for (const [message, row] of this.folded) if (place.ancestors.includes(row.index)) this.folded.delete(message);
+    this.relayout(this.layout.rows);
+    this.selected = place.message;
+    this.active = place.index;
+    this.scrollTo(place.index);
+    this.schedule();
+    this.events.arranged(this.folds());
+  }
+
+  /** Draws again, for example because rows arrived. */
+  schedule(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
+  }
+
+  private relayout(rows: number): void {
+    this.layout = new Layout(rows, this.folded.values());
+    this.canvas.style.height = `${String(this.layout.visible * ROW_HEIGHT)}px`;
+    if (!this.holding) this.clear();
+  }
+
+  private clear(): void {
+    this.canvas.replaceChildren();
+    this.drawn.clear();
+  }
+
+  private draw(): void {
+    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - MARGIN);
+    const last = Math.min(this.layout.visible, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW_HEIGHT) + MARGIN);
+    const wanted = Array.from({ length: Math.max(0, last - first) }, (_, offset) => this.layout.rowAt(first + offset));
+    const rows = new Map(wanted.map((index) => [index, this.windows.get(index)]));
+    if (this.holding && [...rows.values()].includes(undefined)) return;
+    if (this.holding) this.clear();
+    this.holding = false;
+    for (const [index, element] of this.drawn) {
+      if (rows.has(index)) continue;
+      element.remove();
+      this.drawn.delete(index);
+    }
+    wanted.forEach((index, offset) => { this.drawRow(index, rows.get(index), first + offset); });
+    const activeShown = this.drawn.has(this.active);
+    if (activeShown) this.element.setAttribute('aria-activedescendant', rowId(this.active));
+    else this.element.removeAttribute('aria-activedescendant');
+  }
+
+  private drawRow(index: number, row: TranscriptRow | undefined, place: number): void {
+    let element = this.drawn.get(index);
+    if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
+      element?.remove();
+      const folded = row !== undefined && row.message !== null && this.folded.has(row.message);
+      element = row === undefined ? waitingElement(index) : rowElement(row, { folded, active: false, selected: false });
+      this.drawn.set(index, element);
+      this.canvas.append(element);
+    }
+    element.style.transform = `translateY(${String(place * ROW_HEIGHT)}px)`;
+    mark(element, { active: index === this.active, selected: row !== undefined && row.message === this.selected });
+  }
+
+  private scrollTo(index: number): void {
+    const top = this.layout.placeOf(index) * ROW_HEIGHT;
+    const height = this.element.clientHeight;
+    if (top < this.element.scrollTop) this.element.scrollTop = top;
+    else if (top + ROW_HEIGHT > this.element.scrollTop + height) this.element.scrollTop = top + ROW_HEIGHT - height;
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const command = commandOf(event);
+    if (command === undefined) return;
+    event.preventDefault();
+    this.run(command);
+  }
+
+  private run(command: TreeCommand): void {
+    const place = this.layout.placeOf(this.active);
+    const page = Math.max(1, Math.floor(this.element.clientHeight / ROW_HEIGHT) - 1);
+    switch (command) {
+      case 'next': this.activate(place + 1); break;
+      case 'previous': this.activate(place - 1); break;
+      case 'nextPage': this.activate(place + page); break;
+      case 'previousPage': this.activate(place - page); break;
+      case 'first': this.activate(0); break;
+      case 'last': this.activate(this.layout.visible - 1); break;
+      case 'open': this.openOrDescend(place); break;
+      case 'close': this.closeOrAscend(place); break;
+      case 'select': this.choose(this.active); break;
+      case 'replay': this.replayActive(); break;
+      case 'keys': this.events.keys(); break;
+    }
+  }
+
+  /** Moves the keyboard to a visible place; the selection stays. */
+  private activate(place: number): void {
+    const bounded = Math.max(0, Math.min(this.layout.visible - 1, place));
+    this.active = this.layout.rowAt(bounded);
+    this.scrollTo(this.active);
+    this.schedule();
+  }
+
+  private openOrDescend(place: number): void {
+    const row = this.windows.get(this.active);
+    if (row === undefined || row.descendants === 0) return;
+    if (row.message !== null && this.folded.has(row.message)) this.toggle(row);
+    else this.activate(place + 1);
+  }
+
+  private closeOrAscend(place: number): void {
+    const row = this.windows.get(this.active);
+    if (row === undefined) return;
+    if (row.message !== null && row.descendants > 0 && !this.folded.has(row.message)) {
+      this.toggle(row);
+      return;
+    }
+    for (let above = place - 1; above >= 0; above--) {
+      const candidate = this.windows.peek(this.layout.rowAt(above));
+      if (candidate === undefined || candidate.depth < row.depth) {
+        this.activate(above);
+        return;
+      }
+    }
+  }
+
+  private toggle(row: TranscriptRow): void {
+    if (row.message === null || row.descendants === 0) return;
+    if (!this.folded.delete(row.message)) this.folded.set(row.message, { index: row.index, descendants: row.descendants });
+    this.relayout(this.layout.rows);
+    this.active = this.layout.rowAt(this.layout.placeOf(this.active));
+    this.schedule();
+    this.events.arranged(this.folds());
+  }
+
+  private choose(index: number): void {
+    const row = this.windows.get(index);
+    if (row === undefined) return;
+    this.active = index;
+    this.selected = row.message;
+    this.schedule();
+    this.events.select(row.message);
+  }
+
+  private replayActive(): void {
+    const row = this.windows.get(this.active);
+    if (row === undefined || row.message === null) return;
+    this.choose(this.active);
+    this.events.replay(row.message);
+  }
+
+  private onClick(event: MouseEvent): void {
+    const target = event.target;
+    if (!(target instanceof Element)) return;
+    const element = target.closest('.row');
+    const index = [...this.drawn].find(([, drawn]) => drawn === element)?.[0];
+    if (index === undefined) return;
+    const row = this.windows.get(index);
+    if (row !== undefined && target.closest('.foldable') !== null) {
+      this.active = index;
+      this.toggle(row);
+    } else {
+      this.choose(index);
+    }
+  }
+}
