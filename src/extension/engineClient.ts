@@ -114,6 +114,7 @@ export class EngineClient {
       await Promise.race([running.initialized, ended]);
       return await Promise.race([send(running.connection), ended]);
     } catch (error) {
+      if (!(error instanceof ResponseError) && !running.child.connected) await ended;
       throw errorOf(error);
     }
   }
@@ -138,9 +139,10 @@ export class EngineClient {
     initialized.then((result) => { this.events.ready(result); }, () => undefined);
     const running = { child, connection, ended, initialized };
     void ended.then(() => {
-      connection.dispose();
       if (this.running === running) this.running = null;
       this.events.ended();
+      // Later, so that requests under way fail with the word on how the engine ended.
+      setImmediate(() => { connection.dispose(); });
     });
     return running;
   }

@@ -32,7 +32,6 @@ export function activate(context: ExtensionContext): void {
     runs,
     tree,
     doctor,
-    window.createTreeView('c3.runs', { treeDataProvider: tree, showCollapseAll: true }),
     createStatusBar(runs),
     registerCommands(services, { tree, transcripts, taxonomies, dashboard, doctor }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard]]),

@@ -1,5 +1,5 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
-import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, type TreeDataProvider } from 'vscode';
+import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type TreeDataProvider, type TreeView } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import type { RunStatus } from '../shared/records.ts';
 import { Disposables } from './disposables.ts';
@@ -21,6 +21,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly store: StoreAccess;
   private readonly log: Log;
   private readonly limits = new Limits();
+  private readonly view: TreeView<RunsNode>;
   private problem: string | null = null;
   readonly onDidChangeTreeData = this.changed.event;
 
@@ -28,6 +29,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.store = store;
     this.log = log;
     this.disposables.add(store.onDidChange(() => { this.refresh(); }));
+    this.view = this.disposables.add(window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }));
   }
 
   refresh(): void {
@@ -66,12 +68,13 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.disposables.dispose();
   }
 
-  /** Lets the welcome text and the palette know what there is; a broken store is logged once. */
+  /** Lets the welcome text and the palette know what there is; a broken store is told in the view and logged once. */
   private tell(hasRuns: boolean, problem: string | null): void {
-    void commands.executeCommand('setContext', 'c3.hasRuns', hasRuns);
+    void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
     if (problem !== null && problem !== this.problem) this.log.error(problem);
     this.problem = problem;
+    this.view.message = problem ?? undefined;
   }
 }
 

@@ -135,7 +135,9 @@ function isAlive(owner: Owner): boolean {
     process.kill(owner.pid, 0);
   } catch (error) {
     // Any other refusal (EPERM) comes from a process that is there.
-    return codeOf(error) !== 'ESRCH';
+    if (codeOf(error) === 'ESRCH') {
+      return false;
+    }
   }
   const start = processStartOf(owner.pid);
   return start === null || (start !== ENDED && (owner.processStart === null || start === owner.processStart));

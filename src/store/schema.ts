@@ -201,7 +201,7 @@ CREATE TABLE label (
   name TEXT NOT NULL,
   note TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  CHECK (message IS NOT NULL OR bucket IS NOT NULL)
+  CONSTRAINT label_names_message_or_bucket CHECK (message IS NOT NULL OR bucket IS NOT NULL)
 ) STRICT;
 CREATE INDEX label_message ON label (message) WHERE message IS NOT NULL;
 CREATE INDEX label_bucket ON label (bucket) WHERE bucket IS NOT NULL;

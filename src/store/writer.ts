@@ -71,8 +71,11 @@ function prepareForWriting(db: Connection, path: string, { maxPages }: WriterOpt
 function writerOf(db: Connection, path: string, release: () => void): StoreWriter {
   const session = { db, path };
   const close = (): void => {
-    translate(path, () => { db.close(); });
-    release();
+    try {
+      translate(path, () => { db.close(); });
+    } finally {
+      release();
+    }
   };
   return { ...readersOf(session, close), ...appendersOf(session) };
 }

@@ -40,29 +40,28 @@ export async function loadJsonl(path: string, options: LoadOptions = {}): Promis
   if (options.limit !== undefined && (!Number.isInteger(options.limit) || options.limit < 1)) {
     throw new C3Error('input', `Cannot load ${options.limit} instances of ${path}: give a whole number from 1.`);
   }
-  const instances: Instance[] = [];
-  const seen = new Set<string>();
-  let duplicates = 0;
-  for await (const line of readLines(path)) {
-    const text = line.text.trim();
-    if (text === '' || text.startsWith('#')) {
-      continue;
-    }
-    const instance = readInstance({ number: line.number, text }, path);
-    if (seen.has(instance.uidSha)) {
-      duplicates++;
-      continue;
-    }
-    seen.add(instance.uidSha);
-    instances.push(instance);
-    if (instances.length >= limit) {
-      break;
+  const seen = new Map<string, Instance>();
+  let rows = 0;
+  for await (const lines of readLines(path)) {
+    for (const line of lines) {
+      const text = line.text.trim();
+      if (text === '' || text.startsWith('#')) {
+        continue;
+      }
+      const instance = readInstance({ number: line.number, text }, path);
+      rows++;
+      if (!seen.has(instance.uidSha)) {
+        seen.set(instance.uidSha, instance);
+      }
+      if (seen.size >= limit) {
+        return { instances: [...seen.values()], duplicates: rows - seen.size };
+      }
     }
   }
-  if (instances.length === 0) {
+  if (rows === 0) {
     throw new C3Error('input', `${path} holds no instances: write one JSON object with a question and an answer on each line.`);
   }
-  return { instances, duplicates };
+  return { instances: [...seen.values()], duplicates: rows - seen.size };
 }
 
 function readInstance(line: Line, path: string): Instance {

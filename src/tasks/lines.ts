@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { C3Error, messageOf } from '../shared/errors.ts';
 
-/** Bytes, without the line end. */
+/** Bytes, without the line feed. */
 export const MAX_LINE_BYTES = 2 ** 20;
 export const MAX_LINES = 1_000_000;
 
@@ -18,49 +18,11 @@ export interface Line {
 }
 
 /**
- * The lines of a UTF-8 file without their LF or CRLF and without a byte order mark.
+ * The lines of a UTF-8 file without their LF or CRLF and without a byte order mark, in batches as they are read.
  * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES or MAX_LINES
  */
-export async function* readLines(path: string): AsyncGenerator<Line, void, undefined> {
-  let number = 0;
-  for await (const bytes of splitLines(path)) {
-    number++;
-    if (number > MAX_LINES) {
-      throw new C3Error('input', `${path}:${number}: the file has more than ${MAX_LINES} lines; split it into smaller files.`);
-    }
-    yield { number, text: decode(bytes, path, number) };
-  }
-}
-
-async function* splitLines(path: string): AsyncGenerator<Buffer, void, undefined> {
-  let number = 1;
-  let parts: Buffer[] = [];
-  let held = 0;
-  const hold = (part: Buffer): void => {
-    held += part.length;
-    if (held > MAX_LINE_BYTES) {
-      throw new C3Error('input', `${path}:${number}: the line is longer than ${MAX_LINE_BYTES} bytes; put one JSON object on each line.`);
-    }
-    parts.push(part);
-  };
-  for await (const chunk of chunksOf(path)) {
-    let from = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      hold(chunk.subarray(from, end));
-      yield Buffer.concat(parts);
-      parts = [];
-      held = 0;
-      number++;
-      from = end + 1;
-    }
-    hold(chunk.subarray(from));
-  }
-  if (held > 0) {
-    yield Buffer.concat(parts);
-  }
-}
-
-async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> {
+export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, void, undefined> {
+  const splitter = new LineSplitter(path);
   const stream = createReadStream(path);
   const chunks: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
   try {
@@ -69,10 +31,11 @@ async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> 
         throw new C3Error('input', `Cannot read ${path}: ${messageOf(error)}; give the path of a readable JSONL file.`, { cause: error });
       });
       if (next.done === true) {
+        yield splitter.end();
         return;
       }
       if (Buffer.isBuffer(next.value)) {
-        yield next.value;
+        yield splitter.push(next.value);
       }
     }
   } finally {
@@ -80,11 +43,62 @@ async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> 
   }
 }
 
-function decode(bytes: Buffer, path: string, number: number): string {
-  try {
-    const text = (number === 1 ? FIRST_LINE : LATER_LINE).decode(bytes);
-    return text.endsWith('\r') ? text.slice(0, -1) : text;
-  } catch (error) {
-    throw new C3Error('input', `${path}:${number}: the line is not UTF-8; save the file as UTF-8.`, { cause: error });
+/** Cuts chunks of bytes into lines and holds the unfinished one; each batch must be read to its end before the next. */
+class LineSplitter {
+  readonly #path: string;
+  #parts: Buffer[] = [];
+  #held = 0;
+  #number = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  *push(chunk: Buffer): Generator<Line, void, undefined> {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
+      this.#hold(chunk.subarray(from, end));
+      yield this.#take();
+      from = end + 1;
+    }
+    this.#hold(chunk.subarray(from));
+  }
+
+  *end(): Generator<Line, void, undefined> {
+    if (this.#held > 0) {
+      yield this.#take();
+    }
+  }
+
+  #hold(part: Buffer): void {
+    this.#held += part.length;
+    if (this.#held > MAX_LINE_BYTES) {
+      this.#refuse(this.#number + 1, `the line is longer than ${MAX_LINE_BYTES} bytes; put one JSON object on each line.`);
+    }
+    this.#parts.push(part);
+  }
+
+  #take(): Line {
+    const bytes = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#held = 0;
+    this.#number++;
+    if (this.#number > MAX_LINES) {
+      this.#refuse(this.#number, `the file has more than ${MAX_LINES} lines; split it into smaller files.`);
+    }
+    return { number: this.#number, text: this.#decode(bytes) };
+  }
+
+  #decode(bytes: Buffer): string {
+    try {
+      const text = (this.#number === 1 ? FIRST_LINE : LATER_LINE).decode(bytes);
+      return text.endsWith('\r') ? text.slice(0, -1) : text;
+    } catch (error) {
+      return this.#refuse(this.#number, 'the line is not UTF-8; save the file as UTF-8.', error);
+    }
+  }
+
+  #refuse(line: number, reason: string, cause?: unknown): never {
+    throw new C3Error('input', `${this.#path}:${line}: ${reason}`, cause === undefined ? undefined : { cause });
   }
 }

@@ -19,7 +19,7 @@ scenario('the extension is installed under the name and version of package.json'
   await entry.click();
   const details = workbench.page.locator('.extension-editor');
   await details.locator('.name', { hasText: String(manifest.displayName) }).waitFor();
-  await details.locator('.version', { hasText: String(manifest.version) }).first().waitFor();
+  await details.getByText(String(manifest.version), { exact: true }).first().waitFor();
 });
 
 scenario('the window wears each of the three themes', async (workbench) => {

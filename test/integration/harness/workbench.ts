@@ -154,6 +154,7 @@ export class Workbench {
   /** The list is made once per input, so a row that is not there yet is asked for again. */
   async #choose(input: string, label: string): Promise<void> {
     await eventually(`"${label}" in the palette`, async () => {
+      await this.page.keyboard.press('Escape');
       await this.page.keyboard.press('F1');
       await this.page.locator('.quick-input-widget input.input').fill(input);
       await this.#row(label).click({ timeout: 2_000 });
@@ -205,7 +206,7 @@ export class Workbench {
 
   /** The tab of an editor or panel, by its title. */
   tab(title: string): Locator {
-    return this.page.locator('.tabs-container').getByRole('tab').filter({ has: this.page.locator('.label-name', { hasText: wholly(title) }) });
+    return this.page.locator(`.tabs-container [role="tab"][aria-label="${title}"], .tabs-container [role="tab"][aria-label^="${title}, "]`);
   }
 
   /** The document of a visible webview of the extension, by its panel's or view's title; waits until it has loaded. */

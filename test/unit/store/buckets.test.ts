@@ -65,7 +65,7 @@ test('a request shows the clicked message beside the fresh ones, each with its r
   verify(2, 'identical');
   verify(1, 'different');
   assert.deepEqual(verified(), [true, false, null]);
-  assert.deepEqual(store.verifications(replays[2]?.id ?? 0).map((one_) => [one_.result, one_.detail, one_.environment]), [['different', 'why', 1], ['identical', 'why', 1]]);
+  assert.deepEqual(store.verifications(replays[2]?.id ?? 0).map((found) => [found.result, found.detail, found.environment]), [['different', 'why', 1], ['identical', 'why', 1]]);
 
   const byPlace = replays.toSorted((a, b) => a.alternative - b.alternative || a.replayIndex - b.replayIndex);
   assert.deepEqual(store.replaysOfBucket(bucket), byPlace);
@@ -114,6 +114,6 @@ test('credits of every estimator are kept in order, labels are appended to messa
   const ids = [note, both].map((label) => store.insertLabel(label));
   assert.deepEqual(store.labelsOfMessage(id), [{ ...note, id: ids[0] }, { ...both, id: ids[1] }]);
   assert.deepEqual(store.labelsOfBucket(bucket), [{ ...both, id: ids[1] }]);
-  assert.throws(() => store.insertLabel({ ...note, message: null }), storeErrorLike(/label/i));
+  assert.throws(() => store.insertLabel({ ...note, message: null }), storeErrorLike(/label_names_message_or_bucket/));
   assert.deepEqual(store.counts(), { runs: 1, instances: 2, decisions: 1, episodes: 0, buckets: 1, replays: 0, texts: 2 });
 });

@@ -107,6 +107,10 @@ test('a damaged store says so', (t) => {
   const bytes = readFileSync(store.path);
   writeFileSync(store.path, Buffer.concat([bytes.subarray(0, 100), Buffer.alloc(bytes.length - 100, 0xee)]));
   assert.throws(() => openStoreForReading(store.path), storeErrorLike(/c3\.sqlite is damaged/, /restore it/));
+  const noPageSize = Buffer.from(bytes);
+  noPageSize.writeUInt16BE(0xeeee, 16);
+  writeFileSync(store.path, noPageSize);
+  assert.throws(() => openStoreForReading(store.path), storeErrorLike(/c3\.sqlite is not a C3 store/, /left as it was/));
   writeFileSync(store.path, bytes);
   const raw = rawConnection(t, store.path);
   raw.exec('PRAGMA foreign_keys = OFF; DROP TABLE episode');

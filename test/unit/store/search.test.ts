@@ -67,7 +67,7 @@ test('search narrows to a run and a role, pages its hits and finds every message
 
 test('contexts are not searched, unless a message says the same', (t) => {
   const store = filledStore(t);
-  store.insertDecision(newDecision({ context: 'only in the prompt', text: 'reply' }));
+  store.insertDecision(newDecision({ context: 'only in the prompt', contextKey: '1', text: 'reply' }));
   assert.deepEqual(find(store, 'prompt'), []);
   store.insertDecision(newDecision({ text: 'only in the prompt' }));
   assert.deepEqual(find(store, 'prompt'), ['only in the prompt']);

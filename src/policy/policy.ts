@@ -1,0 +1,88 @@
+/** What answers a context. */
+import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records.ts';
+import type { ModelRuntime } from '../runtime/host.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+export interface PolicyRequest {
+  /** The exact text of the model input. */
+  readonly context: string;
+  readonly sampling: Sampling;
+  /** 32 hex digits: the stream of random numbers that this answer draws from. */
+  readonly streamKey: string;
+}
+
+export interface PolicyAnswer {
+  readonly text: string;
+  readonly prompt: Int32Array;
+  readonly tokens: Int32Array;
+  /** Behaviour log-probabilities: full softmax at the sampling temperature. */
+  readonly logprobs: Float32Array;
+  readonly finish: FinishReason;
+  readonly reusedTokens: number;
+}
+
+export interface PolicyControl {
+  readonly cancelled: () => boolean;
+  readonly onAnswer?: (index: number, answer: PolicyAnswer) => void;
+}
+
+export interface Policy {
+  readonly snapshot: string;
+  readonly environment: NumericEnvironment;
+  /** Answers in the order of the requests; the same request always gets the same answer, whatever stands beside it. */
+  answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
+  /** A message that somebody typed: its tokens and what the policy would have given them. */
+  typed(context: string, text: string, temperature: number, control: PolicyControl): Promise<PolicyAnswer>;
+}
+
+/** A snapshot of a model on the local runtime. */
+export class LocalPolicy implements Policy {
+  readonly snapshot: string;
+  readonly environment: NumericEnvironment;
+  private readonly runtime: ModelRuntime;
+  private readonly tokenizer: Tokenizer;
+
+  constructor(runtime: ModelRuntime, tokenizer: Tokenizer, snapshot: string) {
+    this.runtime = runtime;
+    this.tokenizer = tokenizer;
+    this.snapshot = snapshot;
+    this.environment = runtime.environment;
+  }
+
+  async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
+    const prompts = this.encodeAll(requests.map(({ context }) => context));
+    const answers: PolicyAnswer[] = [];
+    await this.runtime.generate(
+      this.snapshot,
+      requests.map(({ sampling, streamKey }, index) => ({ ...sampling, prompt: prompts[index] ?? new Int32Array(), endToken: this.tokenizer.endToken, streamKey })),
+      {
+        cancelled: control.cancelled,
+        onCompletion: (index, { tokens, logprobs, finish, reusedTokens }) => {
+          const answer = { text: this.tokenizer.decode(tokens), prompt: prompts[index] ?? new Int32Array(), tokens, logprobs, finish, reusedTokens };
+          answers[index] = answer;
+          control.onAnswer?.(index, answer);
+        },
+      },
+    );
+    return answers;
+  }
+
+  async typed(context: string, text: string, temperature: number, control: PolicyControl): Promise<PolicyAnswer> {
+    const prompt = this.tokenizer.encode(context);
+    const tokens = Int32Array.from([...this.tokenizer.encode(text), this.tokenizer.endToken]);
+    const unused = new Float32Array(tokens.length);
+    const messages = [{ tokens, behaviour: unused, reference: unused, advantages: unused }];
+    const scored = await this.runtime.score(this.snapshot, [{ prompt, messages }], temperature === 0 ? 1 : temperature, control.cancelled);
+    return { text, prompt, tokens, logprobs: scored[0]?.[0] ?? unused, finish: 'typed', reusedTokens: 0 };
+  }
+
+  /** Encodes each distinct context once. */
+  private encodeAll(contexts: readonly string[]): Int32Array[] {
+    const known = new Map<string, Int32Array>();
+    return contexts.map((context) => {
+      const ids = known.get(context) ?? this.tokenizer.encode(context);
+      known.set(context, ids);
+      return ids;
+    });
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Episodes as trees. A node is one decision; its children continue the episode after it. A nested fan-out such as [2,4] is a tree
+ * whose leaves are episodes; a replay is a tree with one child per level below an alternative.
+ */
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
+import { streamKey } from '../runtime/random.ts';
+import type { Instance, Sampling } from '../shared/records.ts';
+import { contextKey } from '../team/contextKey.ts';
+import { occurrenceAt, roleNamed, type Protocol } from '../team/protocol.ts';
+import { renderContext, renderPlain } from '../team/render.ts';
+import type { EvaluatorBudget } from './budget.ts';
+
+/** What an evaluator said of a scored message; a null score is masked. */
+export interface Score {
+  readonly score: number | null;
+  readonly rule: string;
+}
+
+/** Where an episode stands before its next decision: all that a restart needs (replay state). */
+export interface Branch {
+  readonly instance: Instance;
+  /** The last decision, or null at the start. */
+  readonly node: TreeNode | null;
+}
+
+export interface TreeNode {
+  readonly instance: Instance;
+  readonly position: number;
+  readonly parent: TreeNode | null;
+  /** Index among the siblings of its level: the j of an alternative, the m of a replay. */
+  readonly sibling: number;
+  readonly context: string;
+  readonly contextKey: string;
+  readonly streamKey: string;
+  readonly sampling: Sampling;
+  readonly answer: PolicyAnswer;
+  /** Scores of a scored occurrence; undefined for the others. */
+  score: Score | undefined;
+  readonly children: TreeNode[];
+  /** The decision's id once it is stored; known from the start for a decision that came from the store. */
+  stored: number | undefined;
+}
+
+export interface TreeSettings {
+  readonly protocol: Protocol;
+  readonly policy: Policy;
+  readonly evaluator: Evaluator;
+  readonly budget: EvaluatorBudget;
+  readonly sampling: Sampling;
+  readonly seed: number;
+  /** Names the streams: `iteration:3`, `request:2`, `evaluation:sampled` ... */
+  readonly scope: string;
+}
+
+/** The sampling of one role: its own cap on new tokens where the protocol sets one. */
+export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>, position: number): Sampling {
+  const cap = roleNamed(settings.protocol, occurrenceAt(settings.protocol, position).role).maxNewTokens;
+  return cap === null ? settings.sampling : { ...settings.sampling, maxNewTokens: cap };
+}
+
+/** The exact model input of the decision at `position` after a branch, and its key. */
+export function contextOf(protocol: Protocol, branch: Branch, position: number): { context: string; key: string } {
+  const messages = new Map<number, string>();
+  for (let node = branch.node; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
+  const context = renderPlain(renderContext(protocol, position, branch.instance.question, messages));
+  return { context, key: contextKey(context).key };
+}
+
+/**
+ * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored.
+ * A node joins its parent's children, and `onNode` hears of it, as soon as it is complete; nodes come back in the order of branches, then siblings.
+ * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
+ */
+export async function extend(
+  settings: TreeSettings,
+  branches: readonly Branch[],
+  position: number,
+  fanout: number,
+  control: PolicyControl,
+  onNode?: (node: TreeNode) => void,
+): Promise<TreeNode[]> {
+  const occurrence = occurrenceAt(settings.protocol, position);
+  if (occurrence.scored) settings.budget.reserve(branches.length * fanout);
+  const sampling = samplingOf(settings, position);
+  const plans = branches.flatMap((branch) => {
+    const { context, key } = contextOf(settings.protocol, branch, position);
+    return Array.from({ length: fanout }, (_, sibling) => {
+      const stream = { seed: settings.seed, scope: settings.scope, uidSha: branch.instance.uidSha, eventType: occurrence.role, turn: occurrence.turn, sibling };
+      return { branch, sibling, context, key, request: { context, sampling, streamKey: streamKey(stream) } satisfies PolicyRequest };
+    });
+  });
+  const nodes: TreeNode[] = [];
+  await settings.policy.answer(
+    plans.map(({ request }) => request),
+    {
+      cancelled: control.cancelled,
+      onAnswer: (index, answer) => {
+        const plan = plans[index];
+        if (plan === undefined) return;
+        const node: TreeNode = {
+          instance: plan.branch.instance,
+          position,
+          parent: plan.branch.node,
+          sibling: plan.sibling,
+          context: plan.context,
+          contextKey: plan.key,
+          streamKey: plan.request.streamKey,
+          sampling,
+          answer,
+          score: occurrence.scored ? scoreOf(settings, plan.branch.instance, answer.text) : undefined,
+          children: [],
+          stored: undefined,
+        };
+        nodes[index] = node;
+        onNode?.(node);
+      },
+    },
+  );
+  for (const node of nodes) node.parent?.children.push(node);
+  return nodes;
+}
+
+/** Scores one message and books the call. */
+export function scoreOf(settings: Pick<TreeSettings, 'evaluator' | 'budget'>, instance: Instance, text: string): Score {
+  settings.budget.spend(1);
+  const { score, rule } = settings.evaluator.evaluate(instance, text);
+  return { score, rule };
+}
+
+/** Grows whole episodes below the branches: fanout[i] messages at every position from the first on. @returns the roots, in order */
+export async function grow(
+  settings: TreeSettings,
+  branches: readonly Branch[],
+  positions: readonly number[],
+  fanout: readonly number[],
+  control: PolicyControl,
+): Promise<TreeNode[]> {
+  let roots: TreeNode[] | undefined;
+  let frontier = branches;
+  for (const [level, position] of positions.entries()) {
+    const nodes = await extend(settings, frontier, position, fanout[level] ?? 1, control);
+    roots ??= nodes;
+    frontier = nodes.map((node) => ({ instance: node.instance, node }));
+  }
+  return roots ?? [];
+}
+
+/** Leaves below a node in depth-first order; the node itself where it has no children. */
+export function leavesOf(node: TreeNode): TreeNode[] {
+  return node.children.length === 0 ? [node] : node.children.flatMap(leavesOf);
+}
+
+/**
+ * Return of an episode (equation 4): the sum of the scores of its scored messages, cut to [-bound, bound]; null when any of them is masked.
+ */
+export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
+  let total = 0;
+  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
+    if (node.score === undefined) continue;
+    if (node.score.score === null) return null;
+    total += node.score.score;
+  }
+  return Math.max(-bound, Math.min(bound, total));
+}
+
+/** Evaluator calls that a subtree cost. */
+export function callsOf(node: TreeNode): number {
+  return (node.score === undefined ? 0 : 1) + node.children.reduce((total, child) => total + callsOf(child), 0);
+}

@@ -1,0 +1,154 @@
+/** The run configuration (`*.c3.yaml`): every key optional, unknown keys and impossible combinations refused by name and line. */
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { ESTIMATORS } from '../credit/creditBucket.ts';
+import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
+import type { Sampling } from '../shared/records.ts';
+import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
+
+const positive = z.int().positive();
+const share = z.number().min(0).max(1);
+
+/** Keys and defaults. The defaults are the bundled team's run. */
+export const configSchema = z.strictObject({
+  /** Shown in lists. */
+  title: z.string().min(1).max(200).default('Bundled team, arithmetic'),
+  method: z.enum(['c3']).default('c3'),
+  seed: z.int().min(0).default(0),
+  /** A model folder, relative to the file; `bundled` is the team that comes with the product. */
+  model: z.string().min(1).default('bundled'),
+  /** A protocol file (JSON or YAML), relative to the file; `bundled` is reasoner and actor. */
+  protocol: z.string().min(1).default('bundled'),
+  task: z
+    .strictObject({
+      /** Generated arithmetic unless files are given. */
+      train_file: z.string().min(1).nullable().default(null),
+      evaluation_file: z.string().min(1).nullable().default(null),
+      /** Mix weights of the arithmetic levels 1 to 4. */
+      levels: z.array(z.number().min(0)).min(1).max(4).default([1, 1, 1, 1]),
+      /** Stop when a training question is also evaluated. */
+      refuse_overlap: z.boolean().default(true),
+    })
+    .prefault({}),
+  /** Training iterations; 0 evaluates only. */
+  steps: z.int().min(0).default(60),
+  instances_per_step: positive.default(32),
+  /** Messages sampled per position of the protocol. */
+  fanout: z.array(positive).min(1).default([2, 4]),
+  /** Evaluator calls per instance and step. */
+  evaluator_budget: positive.default(8),
+  sampling: z
+    .strictObject({
+      temperature: z.number().positive().max(10).default(1),
+      top_p: z.number().positive().max(1).default(1),
+      top_k: z.int().min(0).default(0),
+      max_new_tokens: positive.default(48),
+    })
+    .prefault({}),
+  credit: z
+    .strictObject({
+      estimator: z.enum(ESTIMATORS).default('loo'),
+      /** Z-scoring within a group. It erases the leave-one-out ablation: both estimators then give the same advantages. */
+      group_normalise: z.boolean().default(false),
+      return_clip: z.number().positive().default(10),
+    })
+    .prefault({}),
+  ppo: z
+    .strictObject({
+      learning_rate: z.number().positive().default(3e-4),
+      warmup_fraction: share.default(0.03),
+      final_fraction: share.default(0.1),
+      epochs: positive.default(1),
+      kl_coefficient: z.number().min(0).default(0.01),
+      /** k3 in the loss, or k1 taken from the advantages token by token. */
+      kl_estimator: z.enum(['k3', 'k1']).default('k3'),
+    })
+    .prefault({}),
+  evaluation: z
+    .strictObject({
+      /** Held-out instances of each evaluation; 0 leaves evaluation out. */
+      instances: z.int().min(0).default(512),
+      batch: positive.default(256),
+    })
+    .prefault({}),
+  device: z.strictObject({ threads: z.int().positive().max(64).default(2) }).prefault({}),
+});
+
+export type RunConfig = z.infer<typeof configSchema>;
+
+/** The sampling that a configuration asks for. */
+export function runSampling(config: RunConfig): Sampling {
+  const { temperature, top_p: topP, top_k: topK, max_new_tokens: maxNewTokens } = config.sampling;
+  return { temperature, topP, topK, maxNewTokens };
+}
+
+/**
+ * Reads a configuration with overrides.
+ * @param text YAML or JSON; empty for the defaults
+ * @param source how messages name the text
+ * @param overrides `key.path=value`, the value in YAML
+ * @throws C3Error('input') naming source, line, key and the nearest valid key
+ */
+export function readConfig(text: string, source: string, overrides: readonly string[] = []): RunConfig {
+  const document = readDocument(text, source);
+  const base: unknown = document.value ?? {};
+  if (typeof base !== 'object' || base === null || Array.isArray(base)) throw document.error([], 'must be a mapping of keys to values.');
+  const value = overrides.reduce<object>(applyOverride, structuredClone(base));
+  const overridden = new Set(overrides.map((override) => override.split('=', 1)[0] ?? ''));
+  const parsed = configSchema.safeParse(value);
+  if (!parsed.success) throw explain(parsed.error.issues[0], document, overridden);
+  const config = parsed.data;
+  const fail = (key: string, problem: string): C3Error => errorAt(key.split('.'), problem, document, overridden);
+  const leaves = config.fanout.reduce((product, count) => product * count, 1);
+  if (leaves > config.evaluator_budget) {
+    throw fail('fanout', `[${config.fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(config.evaluator_budget)}).`);
+  }
+  if (config.task.train_file === null && config.task.evaluation_file !== null) throw fail('task.evaluation_file', 'needs task.train_file beside it.');
+  if (config.task.train_file === null && config.task.levels.every((weight) => weight === 0)) throw fail('task.levels', 'needs at least one level with a positive weight.');
+  return config;
+}
+
+function applyOverride(value: object, override: string): object {
+  const split = override.indexOf('=');
+  if (split < 1) throw new C3Error('input', `--override ${override}: write key.path=value.`);
+  const path = override.slice(0, split).split('.');
+  let parsed: unknown;
+  try {
+    parsed = parse(override.slice(split + 1));
+  } catch (error) {
+    throw new C3Error('input', `--override ${override}: the value is not YAML: ${messageOf(error).split('\n')[0] ?? ''}`);
+  }
+  return setIn(value, path, parsed, override);
+}
+
+function setIn(value: object, [key = '', ...rest]: readonly string[], leaf: unknown, override: string): object {
+  const entries = new Map<string, unknown>(Object.entries(value));
+  if (rest.length === 0) entries.set(key, leaf);
+  else {
+    const inner = entries.get(key) ?? {};
+    if (typeof inner !== 'object' || inner === null) throw new C3Error('input', `--override ${override}: ${key} is no mapping.`);
+    entries.set(key, setIn(inner, rest, leaf, override));
+  }
+  return Object.fromEntries(entries);
+}
+
+function explain(issue: z.core.$ZodIssue | undefined, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
+  if (issue === undefined) return document.error([], 'is not a valid configuration.');
+  const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
+  if (issue.code !== 'unrecognized_keys') return errorAt(path, `${issue.message}.`, document, overridden);
+  const name = issue.keys[0] ?? '';
+  const nearest = nearestName(name, keysAt(path));
+  return errorAt([...path, name], `is no known key${nearest === undefined ? `; known here: ${keysAt(path).join(', ')}` : `; did you mean ${nearest}?`}`, document, overridden);
+}
+
+function errorAt(path: KeyPath, problem: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
+  const name = path.join('.');
+  return overridden.has(name) ? new C3Error('input', `--override ${name}: ${problem}`) : document.error(path, problem);
+}
+
+/** The keys that the schema knows below a path. */
+function keysAt(path: KeyPath): string[] {
+  let value: unknown = configSchema.parse({});
+  for (const part of path) value = typeof value === 'object' && value !== null ? new Map<string | number, unknown>(Object.entries(value)).get(part) : undefined;
+  return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+}

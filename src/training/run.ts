@@ -1,0 +1,221 @@
+/** One run: evaluation before, C3 iterations (Algorithm 1), evaluation after; everything is stored as it happens. */
+import { join } from 'node:path';
+import { pairedBootstrap, wilson } from '../credit/interval.ts';
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import { LocalPolicy } from '../policy/policy.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
+import { LedgerCounter } from '../replay/budget.ts';
+import { recordSubtree, type RoundRecord } from '../replay/record.ts';
+import type { TreeNode } from '../replay/tree.ts';
+import type { ModelRuntime } from '../runtime/host.ts';
+import { CancelledError } from '../shared/errors.ts';
+import type { RunProgress, RunStage } from '../shared/engineProtocol.ts';
+import type { EvaluationKind, Instance, Interval, RunSummary, StepMetrics } from '../shared/records.ts';
+import type { StoreWriter } from '../store/types.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { runSampling, type RunConfig } from './config.ts';
+import { evaluate } from './evaluation.ts';
+import { iterate } from './iteration.ts';
+import { cosineSchedule } from './schedule.ts';
+
+export interface RunDependencies {
+  readonly store: StoreWriter;
+  readonly runtime: ModelRuntime;
+  readonly tokenizer: Tokenizer;
+  readonly protocol: Protocol;
+  readonly evaluator: Evaluator;
+  readonly train: readonly Instance[];
+  readonly evaluation: readonly Instance[];
+  readonly modelFolder: string;
+  /** Where the weights of this run's snapshots are kept. */
+  readonly snapshotFolder: string;
+  /** Seconds, for the ledger only. */
+  readonly clock: () => number;
+  /** The time of day as ISO 8601, for the run's row only. */
+  readonly now: () => string;
+}
+
+export interface RunControl {
+  readonly cancelled: () => boolean;
+  readonly onProgress: (progress: RunProgress) => void;
+}
+
+/** What an evaluation found, per instance: 1, 0 or null where masked. */
+type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
+
+/** Numbers of the evaluation rounds in the store. */
+export const EVALUATION_ROUNDS: Readonly<Record<'before' | 'after', Readonly<Record<EvaluationKind, number>>>> = {
+  before: { greedy: 1, sampled: 2 },
+  after: { greedy: 3, sampled: 4 },
+};
+
+/**
+ * Runs to the end. The run's row ends as done, cancelled or failed; what was stored before stays.
+ * @throws CancelledError; C3Error
+ */
+export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
+  const { store, now } = dependencies;
+  store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: JSON.stringify(config), plannedSteps: config.steps, createdAt: now() });
+  try {
+    const summary = await new Run(id, config, dependencies, control).execute();
+    store.updateRunStatus(id, 'done', now(), summary);
+    return summary;
+  } catch (error) {
+    store.updateRunStatus(id, error instanceof CancelledError ? 'cancelled' : 'failed', now(), null);
+    throw error;
+  }
+}
+
+class Run {
+  private readonly id: string;
+  private readonly config: RunConfig;
+  private readonly dependencies: RunDependencies;
+  private readonly control: RunControl;
+  private readonly ledger: LedgerCounter;
+  private readonly environment: number;
+
+  constructor(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl) {
+    this.id = id;
+    this.config = config;
+    this.dependencies = dependencies;
+    this.control = control;
+    this.ledger = new LedgerCounter(dependencies.clock);
+    this.environment = dependencies.store.environmentId(dependencies.runtime.environment);
+  }
+
+  async execute(): Promise<RunSummary> {
+    const { config, control } = this;
+    const { runtime, store, modelFolder, evaluation, clock } = this.dependencies;
+    this.progress('load', 0, 1, 'Loading the model');
+    const model = await runtime.load(modelFolder);
+    const base = model.snapshot;
+    store.insertSnapshot({ id: base, run: this.id, iteration: 0, base: modelFolder, file: null });
+    const before = await this.evaluateBoth('before', base);
+    const started = clock();
+    const final = config.steps === 0 ? base : await this.train(base);
+    const seconds = clock() - started;
+    const after = config.steps === 0 ? before : await this.evaluateBoth('after', final);
+    if (control.cancelled()) throw new CancelledError();
+    const cost = this.ledger.read();
+    const compare = (kind: EvaluationKind): RunSummary['accuracy'] => comparison(before[kind], after[kind], config.steps > 0 && evaluation.length > 0, config.seed);
+    return {
+      run: this.id,
+      method: config.method,
+      seed: config.seed,
+      steps: config.steps,
+      evaluatorCalls: cost.evaluatorCalls,
+      tokens: cost.tokens,
+      decisions: cost.decisions,
+      accuracy: compare('greedy'),
+      passAt1: compare('sampled'),
+      seconds,
+      store: store.path,
+    };
+  }
+
+  private async train(base: string): Promise<string> {
+    const { config } = this;
+    const { runtime, store, tokenizer, train, protocol, evaluator, snapshotFolder, modelFolder } = this.dependencies;
+    const rate = cosineSchedule({
+      peak: config.ppo.learning_rate,
+      warmupFraction: config.ppo.warmup_fraction,
+      totalSteps: config.steps * config.ppo.epochs,
+      floorFraction: config.ppo.final_fraction,
+    });
+    await runtime.beginTraining(base);
+    let snapshot = base;
+    for (let iteration = 1; iteration <= config.steps; iteration++) {
+      store.insertStep({ run: this.id, iteration, snapshot, ledger: this.ledger.read() });
+      const instances = Array.from({ length: config.instances_per_step }, (_, index) => train[((iteration - 1) * config.instances_per_step + index) % train.length]).flatMap((instance) =>
+        instance === undefined ? [] : [instance],
+      );
+      store.insertInstances(instances);
+      const metrics = await iterate({
+        config,
+        iteration,
+        instances,
+        policy: new LocalPolicy(runtime, tokenizer, snapshot),
+        reference: base,
+        runtime,
+        protocol,
+        evaluator,
+        store,
+        round: this.round('train', iteration, snapshot),
+        learningRate: (epoch) => rate((iteration - 1) * config.ppo.epochs + epoch),
+        clock: this.dependencies.clock,
+        cancelled: this.control.cancelled,
+        onTree: (roots) => {
+          this.book(roots);
+        },
+      });
+      const trained = await runtime.freeze();
+      const file = join(snapshotFolder, `${trained}.safetensors`);
+      await runtime.saveSnapshot(trained, file);
+      store.transaction(() => {
+        store.insertSnapshot({ id: trained, run: this.id, iteration, base: modelFolder, file });
+        store.finishStep(this.id, iteration, metrics, this.ledger.read());
+      });
+      if (snapshot !== base) await runtime.releaseSnapshot(snapshot);
+      snapshot = trained;
+      this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${metrics.meanReturn.toFixed(3)}`, metrics);
+    }
+    return snapshot;
+  }
+
+  private async evaluateBoth(when: 'before' | 'after', snapshot: string): Promise<Outcomes> {
+    const greedy = await this.evaluateOnce(when, 'greedy', snapshot);
+    return { greedy, sampled: await this.evaluateOnce(when, 'sampled', snapshot) };
+  }
+
+  private async evaluateOnce(when: 'before' | 'after', kind: EvaluationKind, snapshot: string): Promise<(number | null)[]> {
+    const { runtime, tokenizer, protocol, evaluator, evaluation, store } = this.dependencies;
+    const stage: RunStage = when === 'before' ? 'evaluate-before' : 'evaluate-after';
+    const round = this.round('evaluate', EVALUATION_ROUNDS[when][kind], snapshot);
+    store.insertInstances(evaluation);
+    this.progress(stage, 0, evaluation.length, `Evaluating ${kind}, ${when} training`);
+    return evaluate(
+      { protocol, policy: new LocalPolicy(runtime, tokenizer, snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, batch: this.config.evaluation.batch },
+      evaluation,
+      {
+        cancelled: this.control.cancelled,
+        onBatch: (done, roots) => {
+          store.transaction(() => {
+            recordSubtree(store, roots, protocol, round);
+          });
+          this.book(roots);
+          this.progress(stage, done, evaluation.length, `Evaluating ${kind}, ${when} training: ${String(done)} of ${String(evaluation.length)}`);
+        },
+      },
+    );
+  }
+
+  private round(phase: RoundRecord['phase'], iteration: number, snapshot: string): RoundRecord {
+    return { run: this.id, phase, iteration, snapshot, environment: this.environment, returnBound: this.config.credit.return_clip };
+  }
+
+  /** Books a forest's decisions and evaluator calls. */
+  private book(nodes: readonly TreeNode[]): void {
+    for (const node of nodes) {
+      this.ledger.addDecision(occurrenceAt(this.dependencies.protocol, node.position).role, node.answer);
+      if (node.score !== undefined) this.ledger.addCalls(1);
+      this.book(node.children);
+    }
+  }
+
+  private progress(stage: RunStage, done: number, total: number, message: string, metrics: StepMetrics | null = null): void {
+    this.control.onProgress({ run: this.id, stage, done, total, metrics, message });
+  }
+}
+
+/** Wilson intervals before and after, and the paired bootstrap of their difference over instances. */
+function comparison(before: readonly (number | null)[], after: readonly (number | null)[], trained: boolean, seed: number): RunSummary['accuracy'] {
+  const proportion = (outcomes: readonly (number | null)[]): Interval | null => {
+    const measured = outcomes.filter((outcome) => outcome !== null);
+    return measured.length === 0 ? null : wilson(measured.filter((outcome) => outcome === 1).length, measured.length);
+  };
+  const pairs = before.flatMap((value, index) => {
+    const later = after[index];
+    return value === null || later === null || later === undefined ? [] : [[value, later] as const];
+  });
+  return { before: proportion(before), after: trained ? proportion(after) : null, difference: trained ? pairedBootstrap(pairs, seed) : null };
+}

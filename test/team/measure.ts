@@ -1,0 +1,90 @@
+/**
+ * What the bundled team must show before reinforcement, measured on held-out problems and printed:
+ * greedy accuracy, accuracy with the plan emptied, and how often the eight leaves of one instance differ in outcome.
+ * Usage: node test/team/measure.ts [model folder] [instances] [weights file]
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newcombe, wilson } from '../../src/credit/interval.ts';
+import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
+import { LocalPolicy, type Policy } from '../../src/policy/policy.ts';
+import { loadTokenizer } from '../../src/policy/tokenizer.ts';
+import { EvaluatorBudget } from '../../src/replay/budget.ts';
+import { grow, leavesOf, returnOf, type Branch, type TreeNode, type TreeSettings } from '../../src/replay/tree.ts';
+import { ModelHost } from '../../src/runtime/host.ts';
+import type { Interval } from '../../src/shared/records.ts';
+import { generateSplit } from '../../src/tasks/split.ts';
+import { parseProtocol } from '../../src/team/parseProtocol.ts';
+
+export interface TeamReport {
+  readonly greedy: Interval | null;
+  readonly greedyByLevel: Readonly<Record<string, number>>;
+  readonly emptied: Interval | null;
+  readonly loss: Interval | null;
+  readonly sampled: Interval | null;
+  /** Share of instances whose eight leaves do not all have the same outcome. */
+  readonly mixed: Interval | null;
+}
+
+const CONTROL = { cancelled: () => false };
+
+/** Measures a team folder on `count` held-out problems with equal shares of the levels. */
+export async function measureTeam(folder: string, count: number, weights?: string): Promise<TeamReport> {
+  const host = new ModelHost({ threads: 2 });
+  const model = await host.load(folder);
+  const snapshot = weights === undefined ? model.snapshot : await host.loadSnapshot(weights);
+  const policy = new LocalPolicy(host, await loadTokenizer(folder), snapshot);
+  const protocolPath = join('media', 'team', 'protocol.json');
+  const protocol = parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath);
+  const instances = generateSplit({ seed: 'team-report', train: 0, evaluation: count }).evaluation;
+  const settings = (temperature: number, scope: string): TreeSettings => ({
+    protocol,
+    policy,
+    evaluator: answerEvaluator,
+    budget: new EvaluatorBudget(Infinity),
+    sampling: { temperature, topP: 1, topK: 0, maxNewTokens: 48 },
+    seed: 0,
+    scope,
+  });
+  const branches: Branch[] = instances.map((instance) => ({ instance, node: null }));
+  const greedy = await grow(settings(0, 'greedy'), branches, [0, 1], [1, 1], CONTROL);
+  const emptied = await grow(settings(0, 'emptied'), greedy.map((node) => ({ instance: node.instance, node: emptyPlan(node) })), [1], [1], CONTROL);
+  const tree = await grow(settings(1, 'leaves'), branches, [0, 1], [2, 4], CONTROL);
+  await host.close();
+  const right = successes(greedy);
+  const rightEmptied = successes(emptied);
+  const leaves = instances.map((_, index) => tree.slice(2 * index, 2 * index + 2).flatMap(leavesOf).map((leaf) => returnOf(leaf)));
+  const byLevel: Record<string, number> = {};
+  for (const level of [1, 2, 3, 4]) {
+    const members = greedy.filter((node) => node.instance.level === level);
+    byLevel[String(level)] = successes(members) / members.length;
+  }
+  return {
+    greedy: wilson(right, count),
+    greedyByLevel: byLevel,
+    emptied: wilson(rightEmptied, count),
+    loss: newcombe(right, count, rightEmptied, count),
+    sampled: wilson(leaves.flat().filter((value) => value === 1).length, leaves.flat().length),
+    mixed: wilson(leaves.filter((values) => new Set(values).size > 1).length, count),
+  };
+}
+
+function emptyPlan(node: TreeNode): TreeNode {
+  return { ...node, answer: { ...node.answer, text: '' }, children: [] };
+}
+
+const successes = (roots: readonly TreeNode[]): number => roots.flatMap(leavesOf).filter((leaf) => returnOf(leaf) === 1).length;
+
+export const describeInterval = (interval: Interval | null): string =>
+  interval === null ? 'not measured' : `${(100 * interval.value).toFixed(1)} % [${(100 * (interval.low ?? NaN)).toFixed(1)}, ${(100 * (interval.high ?? NaN)).toFixed(1)}], n ${String(interval.n)}`;
+
+if (import.meta.main) {
+  const [folder = join('media', 'team'), count = '512', weights] = process.argv.slice(2);
+  const report = await measureTeam(folder, Number(count), weights);
+  console.log(`greedy accuracy          ${describeInterval(report.greedy)}   (required: 30 to 60 %)`);
+  console.log(`  by level               ${Object.entries(report.greedyByLevel).map(([level, value]) => `${level}: ${(100 * value).toFixed(1)} %`).join('   ')}`);
+  console.log(`greedy, plan emptied     ${describeInterval(report.emptied)}`);
+  console.log(`lost without the plan    ${describeInterval(report.loss)}   (required: at least 15 points)`);
+  console.log(`sampled accuracy         ${describeInterval(report.sampled)}`);
+  console.log(`eight leaves differ      ${describeInterval(report.mixed)}   (required: at least 50 %)`);
+}

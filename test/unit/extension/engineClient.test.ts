@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CancellationTokenSource } from 'vscode-jsonrpc/node';
+import { EngineClient, type EngineEvents } from '../../../src/extension/engineClient.ts';
+import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
+import type { ReplayProgress, RunProgress } from '../../../src/shared/engineProtocol.ts';
+
+const SCRIPT = join(import.meta.dirname, 'fakeEngine.ts');
+
+interface Seen {
+  readonly log: string[];
+  readonly runs: RunProgress[];
+  readonly replays: ReplayProgress[];
+  readonly versions: string[];
+  ended: number;
+  onRun: () => void;
+}
+
+function client(script = SCRIPT): { readonly client: EngineClient; readonly seen: Seen } {
+  const seen: Seen = { log: [], runs: [], replays: [], versions: [], ended: 0, onRun: () => undefined };
+  const events: EngineEvents = {
+    log: (line) => { seen.log.push(line); },
+    runProgress: (progress) => { seen.runs.push(progress); seen.onRun(); },
+    replayProgress: (progress) => { seen.replays.push(progress); },
+    ready: ({ version }) => { seen.versions.push(version); },
+    ended: () => { seen.ended++; },
+  };
+  return { client: new EngineClient(script, '/somewhere/c3.sqlite', events), seen };
+}
+
+const none = new CancellationTokenSource().token;
+
+test('a run reports its progress before its answer, and one engine serves several requests', async () => {
+  const { client: engine, seen } = client();
+  const summary = await engine.startRun({ config: null, overrides: [] }, none);
+  assert.equal(summary.evaluatorCalls, 8);
+  assert.equal(summary.store, '/somewhere/c3.sqlite');
+  assert.deepEqual(seen.runs.map((progress) => progress.done), [0, 1, 2]);
+  const bucket = await engine.replay({ message: 12, alternatives: 2, replays: 1, text: null }, none);
+  assert.equal(bucket.message, 12);
+  assert.deepEqual(seen.replays.map(({ message, done, total }) => [message, done, total]), [[12, 1, 2], [12, 2, 2]]);
+  assert.deepEqual((await engine.doctor()).providers.map((provider) => provider.name), ['cpu']);
+  assert.equal((await engine.taxonomy('r')).length, 4);
+  assert.deepEqual(seen.versions, ['1.2.3']);
+  assert.deepEqual(seen.log, ['engine log for /somewhere/c3.sqlite']);
+  await engine.dispose();
+  assert.equal(seen.ended, 1);
+});
+
+test('a cancelled run ends as cancelled, not as failed', async () => {
+  const { client: engine, seen } = client();
+  const cancellation = new CancellationTokenSource();
+  const running = new Promise<void>((resolve) => { seen.onRun = resolve; });
+  const run = engine.startRun({ config: 'endless', overrides: [] }, cancellation.token);
+  await running;
+  cancellation.cancel();
+  await assert.rejects(run, CancelledError);
+  await engine.dispose();
+});
+
+test("an engine's refusal keeps its kind and its one-line message", async () => {
+  const { client: engine } = client();
+  await assert.rejects(engine.startRun({ config: 'wrong', overrides: [] }, none), (error: unknown) => {
+    assert.ok(error instanceof C3Error);
+    assert.equal(error.kind, 'input');
+    assert.match(error.message, /^wrong\.c3\.yaml: line 2/);
+    return true;
+  });
+  await engine.dispose();
+});
+
+test('an engine that dies fails what was under way and is forked anew for the next request', async () => {
+  const { client: engine, seen } = client();
+  await assert.rejects(engine.startRun({ config: 'crash', overrides: [] }, none), (error: unknown) => error instanceof C3Error && error.kind === 'engine' && error.message.includes('exit code 3'));
+  assert.equal(seen.ended, 1);
+  assert.equal((await engine.startRun({ config: null, overrides: [] }, none)).run, 'r');
+  assert.equal(seen.versions.length, 2);
+  await engine.dispose();
+  await assert.rejects(engine.doctor(), /closed with its window/);
+});
+
+test('an engine that cannot be started says so', async () => {
+  const { client: engine } = client(join(import.meta.dirname, 'absent.ts'));
+  await assert.rejects(engine.doctor(), (error: unknown) => error instanceof C3Error && error.message.includes('exit code 1'));
+});

@@ -1,0 +1,61 @@
+/** An engine that speaks the protocol and does no work: what the extension's client is tested against. The config's name tells it what to do. */
+import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from 'vscode-jsonrpc/node';
+import {
+  CANCELLED_CODE,
+  DoctorRequest,
+  FAILED_CODE,
+  InitializeRequest,
+  ReplayProgressNotification,
+  ReplayRequest,
+  RunProgressNotification,
+  ShutdownRequest,
+  StartRunRequest,
+  TaxonomyRequest,
+  type RunProgress,
+} from '../../../src/shared/engineProtocol.ts';
+import { TAXONOMY_CLASSES, type BucketView, type RunSummary } from '../../../src/shared/records.ts';
+
+const connection = createMessageConnection(new StreamMessageReader(process.stdin), new StreamMessageWriter(process.stdout));
+let store = '';
+
+connection.onRequest(InitializeRequest, (params) => {
+  store = params.store;
+  console.error(`engine log for ${store}`);
+  return { version: '1.2.3', readOnlyReason: null };
+});
+
+connection.onRequest(StartRunRequest, async ({ config }, token) => {
+  if (config === 'crash') process.exit(3);
+  if (config === 'wrong') throw new ResponseError(FAILED_CODE, 'wrong.c3.yaml: line 2: unknown key "stepz": did you mean "steps"?', { kind: 'input' });
+  for (let done = 0; done < 3; done++) {
+    const progress: RunProgress = { run: 'r', stage: 'train', done, total: 3, metrics: null, message: 'step' };
+    await connection.sendNotification(RunProgressNotification, progress);
+  }
+  if (config === 'endless') return cancelled(token);
+  return summary();
+});
+
+connection.onRequest(ReplayRequest, async ({ message, alternatives }, token) => {
+  const bucket: BucketView = { id: 1, run: 'r', origin: 'request', iteration: 1, instance: 'i', eventType: 'actor', turn: 0, contextKey: '5', snapshot: 's', message, alternatives: [] };
+  for (let done = 1; done <= alternatives; done++) await connection.sendNotification(ReplayProgressNotification, { message, bucket, done, total: alternatives });
+  return alternatives === 0 ? cancelled(token) : bucket;
+});
+
+connection.onRequest(TaxonomyRequest, () => TAXONOMY_CLASSES.map((name) => ({ name, count: 0, cases: [] })));
+connection.onRequest(DoctorRequest, () => ({ providers: [{ name: 'cpu', available: true, selfTest: 'passed' }], versions: { node: process.versions.node }, store: { path: store, state: 'absent' } }));
+connection.onRequest(ShutdownRequest, () => {
+  setImmediate(() => { process.exit(0); });
+  return null;
+});
+connection.listen();
+
+function cancelled(token: CancellationToken): Promise<never> {
+  return new Promise((_, reject) => {
+    token.onCancellationRequested(() => { reject(new ResponseError(CANCELLED_CODE, 'Cancelled.')); });
+  });
+}
+
+function summary(): RunSummary {
+  const nothing = { before: null, after: null, difference: null };
+  return { run: 'r', method: 'c3', seed: 1, steps: 3, evaluatorCalls: 8, tokens: { prompt: 1, reused: 0, completion: 1 }, decisions: { actor: 8 }, accuracy: nothing, passAt1: nothing, seconds: 1, store };
+}

@@ -1,0 +1,135 @@
+/** A store with a small run in it: two plans with actors under each, an evaluation, and one replay request. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Instance, Ledger, NewDecision, Phase, StepMetrics } from '../../../src/shared/records.ts';
+import { openStoreForWriting, type StoreWriter } from '../../../src/store/writer.ts';
+import { contextKey } from '../../../src/team/contextKey.ts';
+
+export const RUN = 'run-1';
+const SNAPSHOT = 'a'.repeat(64);
+
+export const LEDGER: Ledger = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 };
+export const METRICS: StepMetrics = {
+  meanReturn: 0.5, loss: 0.1, kl: 0.001, clipFraction: 0.02, gradientNorm: 1, learningRate: 3e-4, ratioDeviation: 0, creditVariance: 0.2, generateSeconds: 2, trainSeconds: 1,
+};
+
+/** An instance whose question holds its number. */
+export function instance(number: number): Instance {
+  return { uid: `q${String(number)}`, uidSha: String(number).padStart(64, '0'), question: `Question ${String(number)}: what is ${String(number)} + 1?`, answer: String(number + 1), source: 'fixture', level: 1 };
+}
+
+/** Makes a folder with an empty store; `remove` closes and deletes both. */
+export function temporaryStore(): { readonly path: string; readonly writer: StoreWriter; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-store-'));
+  const path = join(folder, 'c3.sqlite');
+  const writer = openStoreForWriting(path);
+  return { path, writer, remove: () => { writer.close(); rmSync(folder, { recursive: true, force: true }); } };
+}
+
+/** A run with one snapshot. */
+export function addRun(writer: StoreWriter, id = RUN, createdAt = '2026-01-02T03:04:05.000Z'): void {
+  writer.insertRun({ id, method: 'c3', seed: 7, title: `Run ${id}`, config: '{}', plannedSteps: 3, createdAt });
+  writer.insertSnapshot({ id: SNAPSHOT, run: id, iteration: 0, base: SNAPSHOT, file: null });
+}
+
+interface MessageParts {
+  readonly run?: string;
+  readonly phase?: Phase;
+  readonly iteration: number;
+  readonly instance: Instance;
+  readonly role: string;
+  readonly position: number;
+  readonly parent: number | null;
+  readonly bucket: number | null;
+  readonly index: number;
+  readonly text: string;
+}
+
+/** Appends one message; its context is its role and its parent. */
+export function addMessage(writer: StoreWriter, parts: MessageParts): number {
+  const context = `${parts.role} of ${parts.instance.uid} after ${String(parts.parent)}`;
+  const decision: NewDecision = {
+    run: parts.run ?? RUN,
+    phase: parts.phase ?? 'train',
+    iteration: parts.iteration,
+    instance: parts.instance.uidSha,
+    snapshot: SNAPSHOT,
+    environment: writer.environmentId({ runtime: 'onnxruntime 1', provider: 'cpu', device: 'test', threads: 1, platform: 'test' }),
+    eventType: parts.role,
+    turn: 0,
+    position: parts.position,
+    parent: parts.parent,
+    bucket: parts.bucket,
+    siblingIndex: parts.index,
+    context,
+    contextKey: contextKey(context).key,
+    text: parts.text,
+    tokens: Int32Array.from([1, 2, 3]),
+    logprobs: Float32Array.from([0, 0, 0]),
+    streamKey: 'k',
+    sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 8 },
+    finish: 'end',
+    promptTokens: 3,
+    reusedTokens: 0,
+  };
+  return writer.insertDecision(decision);
+}
+
+interface TreeParts {
+  readonly run?: string;
+  readonly phase?: Phase;
+  readonly iteration: number;
+  readonly instance: Instance;
+  /** Returns of the actors under each plan; null is masked. */
+  readonly returns: readonly (readonly (number | null)[])[];
+  /** The words of plan j and of actor k under it. */
+  readonly words?: (plan: number, actor: number | null) => string;
+}
+
+/** Appends plans, actors and episodes of one instance; returns the ids of the plans with those of their actors. */
+export function addTree(writer: StoreWriter, parts: TreeParts): readonly { readonly plan: number; readonly actors: readonly number[] }[] {
+  const { run = RUN, phase = 'train', iteration, returns } = parts;
+  const words = parts.words ?? ((plan: number, actor: number | null) => (actor === null ? `plan ${String(plan)}` : `answer ${String(plan)}.${String(actor)}`));
+  writer.insertInstances([parts.instance]);
+  return writer.transaction(() => {
+    const bucket = phase === 'train' ? bucketOf(writer, run, parts, 'reasoner', null) : null;
+    return returns.map((leaves, j) => {
+      const plan = addMessage(writer, { run, phase, iteration, instance: parts.instance, role: 'reasoner', position: 0, parent: null, bucket, index: j, text: words(j, null) });
+      const actorBucket = phase === 'train' ? bucketOf(writer, run, parts, 'actor', plan) : null;
+      const actors = leaves.map((value, k) => {
+        const actor = addMessage(writer, { run, phase, iteration, instance: parts.instance, role: 'actor', position: 1, parent: plan, bucket: actorBucket, index: k, text: words(j, k) });
+        writer.insertEpisode({ run, phase, iteration, instance: parts.instance.uidSha, leaf: actor, return: value, rule: 'exact', evaluatorCalls: 1 });
+        return actor;
+      });
+      return { plan, actors };
+    });
+  });
+}
+
+function bucketOf(writer: StoreWriter, run: string, parts: TreeParts, role: string, parent: number | null): number {
+  const context = `${role} of ${parts.instance.uid} after ${String(parent)}`;
+  return writer.insertBucket({ run, origin: 'training', iteration: parts.iteration, instance: parts.instance.uidSha, eventType: role, turn: 0, contextKey: contextKey(context).key, snapshot: SNAPSHOT, message: null });
+}
+
+/** Appends a request bucket for a message: its sampled alternatives, each with one replay that ends in its own message. */
+export function addRequest(writer: StoreWriter, message: number, texts: readonly string[], returns: readonly (number | null)[]): { readonly bucket: number; readonly alternatives: readonly number[] } {
+  const asked = writer.decision(message);
+  const iteration = writer.nextRequestNumber(asked.run);
+  return writer.transaction(() => {
+    const bucket = writer.insertBucket({ run: asked.run, origin: 'request', iteration, instance: asked.instance, eventType: asked.eventType, turn: 0, contextKey: asked.contextKey, snapshot: SNAPSHOT, message });
+    writer.insertAlternative(bucket, message, 0, true);
+    const alternatives = texts.map((text, index) => {
+      const id = addMessageLike(writer, asked, { bucket, iteration, index: index + 1, text });
+      const value = returns[index] ?? null;
+      writer.insertEpisode({ run: asked.run, phase: 'replay', iteration, instance: asked.instance, leaf: id, return: value, rule: 'exact', evaluatorCalls: 1 });
+      writer.insertReplay({ bucket, alternative: id, replayIndex: 0, leaf: id, return: value, evaluatorCalls: 1, tokenHash: 'h', environment: asked.environment });
+      return id;
+    });
+    return { bucket, alternatives };
+  });
+}
+
+function addMessageLike(writer: StoreWriter, asked: NewDecision, parts: { readonly bucket: number; readonly iteration: number; readonly index: number; readonly text: string }): number {
+  return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, bucket: parts.bucket, siblingIndex: parts.index, text: parts.text });
+}
