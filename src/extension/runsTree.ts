@@ -74,7 +74,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
     if (problem !== null && problem !== this.problem) this.log.error(problem);
     this.problem = problem;
-    this.view.message = problem ?? undefined;
+    this.view.message = problem ?? '';
   }
 }
 

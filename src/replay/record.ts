@@ -82,9 +82,14 @@ export function recordEpisode(store: StoreWriter, leaf: TreeNode, round: RoundRe
 
 /** SHA-256 over the token hashes of the messages from an alternative to the leaf, in order: what a re-execution must reproduce. */
 export function continuationHash(alternative: TreeNode, leaf: TreeNode): string {
-  const hashes: string[] = [];
-  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) hashes.unshift(tokenHash(node.answer.tokens));
-  return createHash('sha256').update(hashes.join('\n')).digest('hex');
+  const messages: Int32Array[] = [];
+  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) messages.unshift(node.answer.tokens);
+  return replayHash(messages);
+}
+
+/** The hash of a replay from the tokens of its messages, the alternative's first. */
+export function replayHash(messages: readonly Int32Array[]): string {
+  return createHash('sha256').update(messages.map(tokenHash).join('\n')).digest('hex');
 }
 
 /** Appends one replay of an alternative in a bucket. */

@@ -42,6 +42,19 @@ export interface TreeNode {
   stored: number | undefined;
 }
 
+/** How the sibling indices of new messages are given out. */
+export interface Numbering {
+  /** Index of the first message below a branch; 0 unless others already stand there. */
+  readonly first: number;
+  /**
+   * True: a message takes over the index of the one before it (with a fan-out of 1), so that the replay index m names the streams of a
+   * whole continuation and two replays of one alternative never share one.
+   */
+  readonly inherit: boolean;
+}
+
+const FROM_ZERO: Numbering = { first: 0, inherit: false };
+
 export interface TreeSettings {
   readonly protocol: Protocol;
   readonly policy: Policy;
@@ -79,13 +92,15 @@ export async function extend(
   fanout: number,
   control: PolicyControl,
   onNode?: (node: TreeNode) => void,
+  numbering: Numbering = FROM_ZERO,
 ): Promise<TreeNode[]> {
   const occurrence = occurrenceAt(settings.protocol, position);
   if (occurrence.scored) settings.budget.reserve(branches.length * fanout);
   const sampling = samplingOf(settings, position);
   const plans = branches.flatMap((branch) => {
     const { context, key } = contextOf(settings.protocol, branch, position);
-    return Array.from({ length: fanout }, (_, sibling) => {
+    return Array.from({ length: fanout }, (_, index) => {
+      const sibling = numbering.inherit && branch.node !== null ? branch.node.sibling : numbering.first + index;
       const stream = { seed: settings.seed, scope: settings.scope, uidSha: branch.instance.uidSha, eventType: occurrence.role, turn: occurrence.turn, sibling };
       return { branch, sibling, context, key, request: { context, sampling, streamKey: streamKey(stream) } satisfies PolicyRequest };
     });

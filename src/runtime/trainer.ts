@@ -38,7 +38,7 @@ export interface StepResult {
 }
 
 /** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
-const MICRO_BATCH_TOKENS = 2048;
+const MICRO_BATCH_TOKENS = 2560;
 
 export const initialState = (parameters: Float32Array): TrainingState => ({
   parameters,

@@ -163,7 +163,7 @@ function findColumn(row: Row, names: readonly string[], meaning: string, place: 
 }
 
 function column(row: Row, name: string): unknown {
-  return Object.hasOwn(row, name) ? (row[name] ?? undefined) : undefined;
+  return row[name] ?? undefined;
 }
 
 function describe(value: unknown): string {

@@ -7,18 +7,18 @@ export const MAX_LINE_BYTES = 2 ** 20;
 export const MAX_LINES = 1_000_000;
 
 const LINE_FEED = 0x0a;
-/** A byte order mark is dropped from the file's first line and kept as text elsewhere. */
-const FIRST_LINE = new TextDecoder('utf-8', { fatal: true });
-const LATER_LINE = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Drops a byte order mark. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 export interface Line {
   /** 1-based. */
   readonly number: number;
+  /** Without the line feed; the CR of a CRLF stays. */
   readonly text: string;
 }
 
 /**
- * The lines of a UTF-8 file without their LF or CRLF and without a byte order mark, in batches as they are read.
+ * The lines of a UTF-8 file, in batches as they are read.
  * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES or MAX_LINES
  */
 export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, void, undefined> {
@@ -91,8 +91,7 @@ class LineSplitter {
 
   #decode(bytes: Buffer): string {
     try {
-      const text = (this.#number === 1 ? FIRST_LINE : LATER_LINE).decode(bytes);
-      return text.endsWith('\r') ? text.slice(0, -1) : text;
+      return UTF8.decode(bytes);
     } catch (error) {
       return this.#refuse(this.#number, 'the line is not UTF-8; save the file as UTF-8.', error);
     }

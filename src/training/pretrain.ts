@@ -66,14 +66,27 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
 }
 
-/** A problem's two demonstrations: the plan for the first role, the worked solution for the second, which sees the plan. */
+/** Share of the demonstrated plans that list the numbers without their operators, and of the solutions that jump to the answer. */
+const TERSE_PLANS = 0.3;
+const HASTY_SOLUTIONS = 0.5;
+
+/**
+ * A problem's two demonstrations: the plan for the first role, the solution for the second, which sees the plan.
+ * Their care is mixed on purpose, as in demonstrations by people: some plans are terse (`12 7 5`), some solutions hasty (`#### 14`).
+ * So the supervised team knows better and worse ways to answer, and reinforcement has something to choose from.
+ */
 export function demonstrations(problem: ArithmeticProblem, protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
-  const plans = new Map([[0, problem.plan]]);
+  const { uidSha, question } = problem;
+  const plan = chance(uidSha, 0) < TERSE_PLANS ? problem.plan.replace(/[^0-9]/gu, ' ') : problem.plan;
+  const solution = chance(uidSha, 8) < HASTY_SOLUTIONS ? `#### ${problem.answer}` : problem.solution;
   return [
-    demonstration(tokenizer, renderPlain(renderContext(protocol, 0, problem.question, new Map())), problem.plan),
-    demonstration(tokenizer, renderPlain(renderContext(protocol, 1, problem.question, plans)), problem.solution),
+    demonstration(tokenizer, renderPlain(renderContext(protocol, 0, question, new Map())), plan),
+    demonstration(tokenizer, renderPlain(renderContext(protocol, 1, question, new Map([[0, plan]]))), solution),
   ];
 }
+
+/** A number in [0, 1) from eight hex digits of a hash. */
+const chance = (sha: string, start: number): number => Number.parseInt(sha.slice(start + 8, start + 16), 16) / 0x1_0000_0000;
 
 function demonstration(tokenizer: Tokenizer, context: string, message: string): TrainingContext {
   const tokens = Int32Array.from([...tokenizer.encode(message), tokenizer.endToken]);

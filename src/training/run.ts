@@ -26,6 +26,8 @@ export interface RunDependencies {
   readonly evaluator: Evaluator;
   readonly train: readonly Instance[];
   readonly evaluation: readonly Instance[];
+  /** The run's recipe as the store keeps it. */
+  readonly recipe: string;
   readonly modelFolder: string;
   /** Where the weights of this run's snapshots are kept. */
   readonly snapshotFolder: string;
@@ -55,7 +57,7 @@ export const EVALUATION_ROUNDS: Readonly<Record<'before' | 'after', Readonly<Rec
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
   const { store, now } = dependencies;
-  store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: JSON.stringify(config), plannedSteps: config.steps, createdAt: now() });
+  store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: dependencies.recipe, plannedSteps: config.steps, createdAt: now() });
   try {
     const summary = await new Run(id, config, dependencies, control).execute();
     store.updateRunStatus(id, 'done', now(), summary);

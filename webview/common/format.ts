@@ -59,10 +59,11 @@ export function percentInterval(interval: Interval | null): string {
 
 /** Seconds as a short duration. */
 export function duration(seconds: number): string {
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  const minutes = Math.floor(seconds / 60);
-  const rest = Math.round(seconds - 60 * minutes);
-  return minutes < 60 ? `${String(minutes)} min ${String(rest)} s` : `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${String(whole)} s`;
+  const minutes = Math.floor(whole / 60);
+  return minutes < 60 ? `${String(minutes)} min ${String(whole % 60)} s` : `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
 }
 
 /** One line of a text: white space and line ends become single blanks. */

@@ -1,28 +1,14 @@
 /** The four charts of a run: what the team earned, how far it moved, how often the trust region held it, and what a step cost. */
-import type { Step, StepMetrics } from '../../src/shared/records.ts';
+import type { Step } from '../../src/shared/records.ts';
 import { lineChart, type LineChart, type LineOptions, type Point } from '../common/charts.ts';
 import { h } from '../common/dom.ts';
 import { count, decimal, NOT_MEASURED } from '../common/format.ts';
+import { callPoints, metricPoints } from './points.ts';
 
 interface Series {
   readonly title: string;
   readonly options: LineOptions;
   readonly points: (steps: readonly Step[]) => readonly Point[];
-}
-
-/** One measured number for each step. */
-export function metricPoints(steps: readonly Step[], metric: keyof StepMetrics): readonly Point[] {
-  return steps.flatMap(({ iteration, metrics }) => (metrics === null || !Number.isFinite(metrics[metric]) ? [] : [{ x: iteration, y: metrics[metric] }]));
-}
-
-/** Evaluator calls of each step: differences of the cumulative ledger, over as many steps as lie between two entries. */
-export function callPoints(steps: readonly Step[]): readonly Point[] {
-  const measured = steps.filter((step) => step.metrics !== null);
-  return measured.flatMap((step, index) => {
-    const before = measured[index - 1];
-    if (before === undefined) return step.iteration === 1 ? [{ x: 1, y: step.ledger.evaluatorCalls }] : [];
-    return [{ x: step.iteration, y: (step.ledger.evaluatorCalls - before.ledger.evaluatorCalls) / (step.iteration - before.iteration) }];
-  });
 }
 
 const axis = 'step';

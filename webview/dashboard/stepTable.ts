@@ -3,7 +3,7 @@ import type { DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
 import type { Step, StepMetrics } from '../../src/shared/records.ts';
 import { h } from '../common/dom.ts';
 import { count, decimal, duration } from '../common/format.ts';
-import { callPoints } from './charts.ts';
+import { callPoints } from './points.ts';
 
 const COLUMNS: readonly { readonly name: string; readonly value: (metrics: StepMetrics) => string }[] = [
   { name: 'Mean return', value: (metrics) => decimal(metrics.meanReturn, 3) },

@@ -7,6 +7,7 @@ import { count, percent } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { button, progressRing } from '../common/toolkit.ts';
 import { caseList } from './cases.ts';
+import { shares } from './shares.ts';
 
 const TYPES: readonly string[] = ['opened', 'classes', 'working', 'failed'] satisfies readonly TaxonomyFromHost['type'][];
 
@@ -27,12 +28,6 @@ const COLOURS: Readonly<Record<TaxonomyClassName, string>> = {
 
 function isFromHost(value: unknown): value is TaxonomyFromHost {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
-}
-
-/** Share of each class among all cases; 0 where there are none. */
-export function shares(classes: readonly TaxonomyClass[]): ReadonlyMap<TaxonomyClassName, number> {
-  const total = classes.reduce((sum, { count: cases }) => sum + cases, 0);
-  return new Map(classes.map((entry) => [entry.name, total === 0 ? 0 : entry.count / total]));
 }
 
 export class TaxonomyPanel {

@@ -5,6 +5,7 @@ import { creditCell } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
+import { meanReturn, verifiedWord } from './replayWords.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */
 const MARKS = 12;
@@ -86,18 +87,6 @@ export class BucketList {
     show.setAttribute('aria-label', 'Show this message in the tree');
     return show;
   }
-}
-
-/** The mean of the returns that could be scored; null when there is none. */
-export function meanReturn(returns: readonly (number | null)[]): number | null {
-  const scored = returns.filter((value) => value !== null);
-  return scored.length === 0 ? null : scored.reduce((sum, value) => sum + value, 0) / scored.length;
-}
-
-/** How often a message was re-executed with the same result, in words. */
-export function verifiedWord(verified: boolean | null): string {
-  if (verified === null) return 'not verified';
-  return verified ? 'verified' : 'differs';
 }
 
 function figures(alternative: Alternative): HTMLElement {

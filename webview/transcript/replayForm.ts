@@ -3,19 +3,12 @@ import { MAX_ALTERNATIVES, MAX_REPLAYS, type ReplayDefaults, type ReplayState } 
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { button, progressRing, textArea, textField, type Button, type TextArea, type TextField } from '../common/toolkit.ts';
+import { parseCount } from './replayWords.ts';
 
 export interface ReplayRequest {
   readonly alternatives: number;
   readonly replays: number;
   readonly text: string | null;
-}
-
-/** A whole number from a field, or a sentence that says what is wrong. */
-export function parseCount(name: string, value: string, low: number, high: number): number | string {
-  const trimmed = value.trim();
-  const number = Number(trimmed);
-  if (/^\d+$/u.test(trimmed) && number >= low && number <= high) return number;
-  return `${name}: a whole number from ${String(low)} to ${String(high)}.`;
 }
 
 export class ReplayForm {

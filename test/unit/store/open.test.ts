@@ -30,6 +30,14 @@ test('an existing empty file becomes a store', (t) => {
   reader.close();
 });
 
+test('opening a store that is up to date changes not a byte of it', (t) => {
+  const store = filledStore(t);
+  store.close();
+  const before = filesOf(dirname(store.path));
+  openStoreForWriting(store.path).close();
+  assert.deepEqual(filesOf(dirname(store.path)), before);
+});
+
 test('foreign keys are on: a row that refers to nothing is refused', (t) => {
   const store = filledStore(t);
   assert.throws(() => store.insertDecision(newDecision({ parent: 12345 })), storeErrorLike(/refers to one that it does not hold/, /c3\.sqlite/));
@@ -44,7 +52,7 @@ for (const [purpose, open] of openers) {
   test(`${purpose}: a file that is no database is refused and left as it was`, (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'notes.txt');
-    for (const content of ['hello', 'not a database, though it is longer than a header '.repeat(10)]) {
+    for (const content of ['hello', 'SQLite format 3\0 and too short', 'not a database, though it is longer than a header '.repeat(10)]) {
       writeFileSync(path, content);
       const before = filesOf(folder);
       assert.throws(() => open(path), storeErrorLike(/notes\.txt is not a C3 store/, /not an SQLite database/, /--store/));

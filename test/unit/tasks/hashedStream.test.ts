@@ -37,12 +37,13 @@ test('a range that does not divide 2^32 has no modulo bias', () => {
 
 test('weighted choices follow their weights; weights of zero and missing ones are never chosen', () => {
   const stream = new HashedStream('weights');
-  const counts = { a: 0, b: 0, c: 0, d: 0 };
+  const counts = { a: 0, b: 0, c: 0, d: 0, e: 0 };
   for (let draw = 0; draw < 4000; draw++) {
-    counts[stream.weighted(['a', 'b', 'c', 'd'] as const, [1, 0, 3])]++;
+    counts[stream.weighted(['a', 'b', 'c', 'd', 'e'] as const, [1, 0, 2, 1])]++;
   }
-  assert.equal(counts.b + counts.d, 0);
+  assert.equal(counts.b + counts.e, 0);
   assert.ok(Math.abs(counts.a / 4000 - 0.25) < 0.03, `share ${counts.a / 4000}`);
+  assert.ok(Math.abs(counts.c / 4000 - 0.5) < 0.03, `share ${counts.c / 4000}`);
   assert.throws(() => stream.weighted(['a', 'b'], [0, 0]), RangeError);
 });
 

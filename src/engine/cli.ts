@@ -1,0 +1,49 @@
+/** The command line `c3`: the engine without the editor. */
+import { resolve } from 'node:path';
+import { C3Error, CancelledError, messageOf, nearestName } from '../shared/errors.ts';
+import { COMMANDS } from './commands.ts';
+import { VERSION } from './version.ts';
+
+const HELP = `c3 ${VERSION}: run and train teams of language-model agents, and replay any message for credit
+
+${Object.values(COMMANDS)
+  .map(({ usage, summary }) => `  ${usage.padEnd(96)}${summary}`)
+  .join('\n')}
+
+Every command that touches a store takes --store PATH (default .c3/c3.sqlite). --json prints one JSON document.
+Exit codes: 0 done, 1 the work failed, 2 the arguments or input are wrong.
+`;
+
+async function main(args: readonly string[]): Promise<void> {
+  const [name = 'help', ...rest] = args;
+  if (name === 'help' || name === '--help' || name === '-h') {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (name === '--version') {
+    process.stdout.write(`${VERSION}\n`);
+    return;
+  }
+  const command = COMMANDS[name];
+  if (command === undefined) {
+    const nearest = nearestName(name, Object.keys(COMMANDS));
+    throw new C3Error('input', `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ${nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`}`);
+  }
+  if (rest.includes('--help')) {
+    process.stdout.write(`${command.usage}\n  ${command.summary}\n`);
+    return;
+  }
+  let interrupted = false;
+  process.on('SIGINT', () => {
+    if (interrupted) process.exit(130);
+    interrupted = true;
+  });
+  await command.run(rest, { folder: resolve('.'), cancelled: () => interrupted });
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(error instanceof CancelledError ? 'Cancelled; what was stored stays.\n' : `c3: ${messageOf(error)}\n`);
+  process.exitCode = error instanceof C3Error && error.kind === 'input' ? 2 : 1;
+}

@@ -1,0 +1,205 @@
+/** One function for each command of the command line. */
+import { resolve } from 'node:path';
+import { estimate, ESTIMATORS } from '../credit/creditBucket.ts';
+import { C3Error } from '../shared/errors.ts';
+import type { RunProgress } from '../shared/engineProtocol.ts';
+import type { BucketView, Message } from '../shared/records.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
+import { benchFirstRun } from './benchFirstRun.ts';
+import { creditLines } from './creditLines.ts';
+import { examine } from './doctor.ts';
+import { DEFAULT_STORE } from './places.ts';
+import { readRecipe } from './recipe.ts';
+import { EngineService } from './service.ts';
+import { bucketWords, summaryWords } from './words.ts';
+
+export interface CommandContext {
+  /** The current folder. */
+  readonly folder: string;
+  readonly cancelled: () => boolean;
+}
+
+export interface Command {
+  readonly usage: string;
+  readonly summary: string;
+  readonly run: (args: readonly string[], context: CommandContext) => Promise<void>;
+}
+
+const STORE = { store: { type: 'string' } } as const;
+const JSON_FLAG = { json: { type: 'boolean' } } as const;
+
+const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string => resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+const note = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+/** Opens a service for one piece of work and closes it whatever happens. */
+async function withService<Result>(path: string, work: (service: EngineService) => Promise<Result>): Promise<Result> {
+  const service = new EngineService(path);
+  try {
+    return await work(service);
+  } finally {
+    await service.close();
+  }
+}
+
+async function run(args: readonly string[], context: CommandContext): Promise<void> {
+  const options = { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true }, show: { type: 'boolean' } } as const;
+  const parsed = readArguments('run', args, options, 1);
+  const overrides = parsed.values['override'];
+  const recipe = await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder);
+  await withService(storePath(parsed, context), async (service) => {
+    const summary = await service.run(recipe, { cancelled: context.cancelled, onProgress: progressPrinter() }, note);
+    if (parsed.values['json'] === true) {
+      print(JSON.stringify(summary));
+      return;
+    }
+    print(`\n${summaryWords(summary)}`);
+    if (parsed.values['show'] !== true || summary.steps === 0) return;
+    const message = service.reading((store) => mostCredited(store, summary.run));
+    if (message === null) return;
+    const bucket = await service.replay({ message: message.id, alternatives: 4, replays: 4, text: null }, { cancelled: context.cancelled, onProgress: () => undefined });
+    print(`\n${bucketWords(message, bucket)}`);
+    print('\nOpen it in VS Code: npm run code, then the C3 view in the activity bar.');
+  });
+}
+
+/** The message of a run's last step whose training credit is largest in size; of equals the first. */
+function mostCredited(store: StoreReader, id: string): Message | null {
+  const steps = store.countSteps(id);
+  let best: Message | null = null;
+  const size = (message: Message | null): number => Math.abs(message?.credit?.value ?? 0);
+  for (const bucket of lastBuckets(store, id, steps)) {
+    for (const { decision } of bucket.alternatives) {
+      const message = store.message(decision);
+      if (size(message) > size(best)) best = message;
+    }
+  }
+  return best;
+}
+
+function lastBuckets(store: StoreReader, run: string, iteration: number): BucketView[] {
+  const total = store.countBuckets({ run, origin: 'training' });
+  const window = store.bucketsOfRun({ run, origin: 'training', offset: Math.max(0, total - 200), limit: 200 }).filter((bucket) => bucket.iteration === iteration);
+  // The first role's messages have the more to decide.
+  return window.filter(({ eventType }) => eventType === window[0]?.eventType);
+}
+
+/** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
+function progressPrinter(): (progress: RunProgress) => void {
+  const terminal = process.stderr.isTTY;
+  let lastTenth = '';
+  return ({ stage, done, total, message }) => {
+    if (terminal) {
+      process.stderr.write(`\r\u001b[2K${message}${stage !== 'train' && done === total ? '\n' : ''}`);
+      return;
+    }
+    const tenth = `${message.split(':')[0] ?? ''}:${String(Math.floor((10 * done) / Math.max(1, total)))}`;
+    if (stage === 'train' ? done % Math.max(1, Math.round(total / 20)) === 0 : tenth !== lastTenth) note(message);
+    lastTenth = tenth;
+  };
+}
+
+async function replay(args: readonly string[], context: CommandContext): Promise<void> {
+  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' } } as const;
+  const parsed = readArguments('replay', args, options, 1);
+  const message = Number(parsed.positionals[0]);
+  if (!Number.isSafeInteger(message) || message < 1) throw new C3Error('input', 'c3 replay needs the number of a message, for example `c3 replay 17`.');
+  const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text') };
+  await withService(storePath(parsed, context), async (service) => {
+    const bucket = await service.replay(request, { cancelled: context.cancelled, onProgress: (_, done, total) => process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`) });
+    const verified = await service.verifyBucket(bucket.id, context.cancelled);
+    const stored = service.reading((store) => store.message(message));
+    if (parsed.values['json'] === true) print(JSON.stringify(replayDocument(message, verified)));
+    else print(bucketWords(stored, verified));
+  });
+}
+
+/** The contract's document: the message's own row apart from the alternatives that were asked for. */
+function replayDocument(message: number, bucket: BucketView): object {
+  const rows = bucket.alternatives.map(({ original, decision, text: words, returns, credit, evaluatorCalls, verified }) => ({
+    original,
+    row: {
+      message: decision,
+      text: words,
+      returns,
+      credit: credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n },
+      evaluatorCalls,
+      verified,
+    },
+  }));
+  return {
+    message,
+    bucket: bucket.id,
+    original: rows.find(({ original }) => original)?.row ?? null,
+    alternatives: rows.filter(({ original }) => !original).map(({ row }) => row),
+  };
+}
+
+async function verify(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('verify', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, sample: { type: 'string' } }, 0);
+  await withService(storePath(parsed, context), async (service) => {
+    const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
+    if (id === undefined) throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
+    const report = await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), context.cancelled);
+    const { checked, identical, different, notComparable, firstDifference } = report;
+    if (parsed.values['json'] === true) print(JSON.stringify(report));
+    else print(`${String(checked)} replays of ${id} re-executed: ${String(identical)} identical, ${String(different)} different, ${String(notComparable)} not comparable${firstDifference === null ? '' : `; first difference: ${firstDifference.detail}`}`);
+    if (different > 0) process.exitCode = 1;
+  });
+}
+
+async function taxonomy(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('taxonomy', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' } }, 0);
+  await withService(storePath(parsed, context), (service) => {
+    const id = text(parsed, 'run');
+    if (id === null) throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
+    const classes = service.taxonomy(id);
+    if (parsed.values['json'] === true) print(JSON.stringify({ classes }));
+    else for (const { name, count, cases } of classes) print(`${String(count).padStart(6)}  ${name}${cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`}`);
+    return Promise.resolve();
+  });
+}
+
+async function doctor(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('doctor', args, { ...STORE, ...JSON_FLAG }, 0);
+  const report = await examine(storePath(parsed, context));
+  if (parsed.values['json'] === true) {
+    print(JSON.stringify(report));
+    return;
+  }
+  for (const { name, available, selfTest } of report.providers) print(`${name.padEnd(10)}${available ? 'available' : 'not used'}   ${selfTest ?? 'not measured'}`);
+  for (const [name, version] of Object.entries(report.versions)) print(`${name.padEnd(20)}${version}`);
+  print(`store     ${report.store.path}: ${report.store.state}`);
+}
+
+async function credit(args: readonly string[]): Promise<void> {
+  const parsed = readArguments('credit', args, { estimator: { type: 'string' } }, 0);
+  const name = text(parsed, 'estimator');
+  const estimator = ESTIMATORS.find((known) => known === name);
+  if (estimator === undefined) throw new C3Error('input', `c3 credit needs --estimator with one of ${ESTIMATORS.join(', ')}.`);
+  for await (const line of creditLines(process.stdin, (aggregates) => estimate(aggregates, estimator), estimator)) print(line);
+}
+
+async function bench(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' } }, 1);
+  const suite = parsed.positionals[0];
+  if (suite !== 'first-run') throw new C3Error('input', 'c3 bench needs a suite: first-run.');
+  const report = await benchFirstRun({ quick: parsed.values['quick'] === true, folder: context.folder, cancelled: context.cancelled, note });
+  if (parsed.values['json'] === true) print(JSON.stringify(report));
+  else for (const { name, value, unit } of report.figures) print(`${name.padEnd(44)}${value === null ? 'not measured' : String(value)} ${unit}`);
+}
+
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  run: { usage: 'run [CONFIG] [--override k=v ...] [--show] [--json]', summary: 'train or evaluate; --show replays one message at the end', run },
+  replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--json]', summary: 'replay one decision', run: replay },
+  verify: { usage: 'verify [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
+  taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
+  credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
+  doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },
+  bench: { usage: 'bench first-run [--quick] [--json]', summary: 'the first run with three seeds', run: bench },
+};

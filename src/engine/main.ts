@@ -1,0 +1,108 @@
+/** The engine process behind the extension: JSON-RPC on standard input and output, its log on standard error. */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from 'vscode-jsonrpc/node';
+import {
+  CANCELLED_CODE,
+  DoctorRequest,
+  FAILED_CODE,
+  InitializeRequest,
+  ReplayProgressNotification,
+  ReplayRequest,
+  RunProgressNotification,
+  ShutdownRequest,
+  StartRunRequest,
+  TaxonomyRequest,
+} from '../shared/engineProtocol.ts';
+import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { examine } from './doctor.ts';
+import { readRecipe } from './recipe.ts';
+import { EngineService } from './service.ts';
+import { VERSION } from './version.ts';
+
+const log = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+// The protocol owns standard output; whatever a library prints goes to the log.
+const connection = createMessageConnection(new StreamMessageReader(process.stdin), new StreamMessageWriter(process.stdout));
+let service: EngineService | undefined;
+
+function current(): EngineService {
+  if (service === undefined) throw new C3Error('engine', 'The engine was asked before it was initialized; send initialize first.');
+  return service;
+}
+
+/** Turns thrown errors into the two codes of the protocol. */
+async function answering<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CancelledError) throw new ResponseError(CANCELLED_CODE, error.message);
+    const kind = error instanceof C3Error ? error.kind : 'engine';
+    log(error instanceof C3Error ? `${kind}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
+    throw new ResponseError(FAILED_CODE, messageOf(error), { kind });
+  }
+}
+
+const cancelledBy = (token: CancellationToken) => (): boolean => token.isCancellationRequested;
+
+connection.onRequest(InitializeRequest, ({ store }) =>
+  answering(() => {
+    service = new EngineService(store);
+    let readOnlyReason: string | null = null;
+    if (existsSync(store)) {
+      try {
+        service.writer();
+      } catch (error) {
+        readOnlyReason = messageOf(error);
+      }
+    }
+    return { version: VERSION, readOnlyReason };
+  }),
+);
+
+connection.onRequest(StartRunRequest, ({ config, overrides }, token) =>
+  answering(async () => {
+    const engine = current();
+    const recipe = await readRecipe(config, overrides, dirname(dirname(engine.storePath)));
+    return engine.run(
+      recipe,
+      {
+        cancelled: cancelledBy(token),
+        onProgress: (progress) => {
+          void connection.sendNotification(RunProgressNotification, progress);
+        },
+      },
+      log,
+    );
+  }),
+);
+
+connection.onRequest(ReplayRequest, (params, token) =>
+  answering(() =>
+    current().replay(params, {
+      cancelled: cancelledBy(token),
+      onProgress: (bucket, done, total) => {
+        void connection.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total });
+      },
+    }),
+  ),
+);
+
+connection.onRequest(TaxonomyRequest, ({ run }) => answering(() => current().taxonomy(run)));
+connection.onRequest(DoctorRequest, () => answering(() => examine(current().storePath)));
+connection.onRequest(ShutdownRequest, () =>
+  answering(async () => {
+    await service?.close();
+    setImmediate(() => process.exit(0));
+    return null;
+  }),
+);
+
+// The editor is gone: nothing is left to do.
+connection.onClose(() => {
+  void (service?.close() ?? Promise.resolve()).finally(() => process.exit(0));
+});
+connection.listen();
+log(`c3 engine ${VERSION}, process ${String(process.pid)}`);

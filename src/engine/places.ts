@@ -1,0 +1,13 @@
+/** Where the engine finds what comes with the product, run from source or from the bundle. */
+import { fileURLToPath } from 'node:url';
+
+const FROM_SOURCE = import.meta.url.endsWith('.ts');
+
+/** Entry of the worker thread. */
+export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js', import.meta.url);
+
+/** The bundled team: weights, tokenizer, protocol. */
+export const BUNDLED_TEAM = fileURLToPath(new URL(FROM_SOURCE ? '../../media/team' : '../media/team', import.meta.url));
+
+/** Where a store lies unless told otherwise, below the workspace or the current folder. */
+export const DEFAULT_STORE = '.c3/c3.sqlite';

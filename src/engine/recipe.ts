@@ -1,0 +1,101 @@
+/** A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay meets the same rules. */
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import type { Instance } from '../shared/records.ts';
+import { loadJsonl } from '../tasks/jsonl.ts';
+import { generateSplit } from '../tasks/split.ts';
+import { assertNoOverlap } from '../tasks/uid.ts';
+import { parseProtocol } from '../team/parseProtocol.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { configSchema, readConfig, type RunConfig } from '../training/config.ts';
+import { BUNDLED_TEAM } from './places.ts';
+
+export interface Recipe {
+  readonly config: RunConfig;
+  /** Folder that the configuration's paths are relative to. */
+  readonly folder: string;
+  readonly modelFolder: string;
+  readonly protocolText: string;
+  readonly protocolSource: string;
+}
+
+const storedSchema = z.object({ config: configSchema, folder: z.string(), modelFolder: z.string(), protocolText: z.string(), protocolSource: z.string() });
+
+/**
+ * Reads a configuration file with what it names.
+ * @param path a *.c3.yaml, or null for the bundled team's defaults
+ * @throws C3Error('input') naming file, line and key
+ */
+export async function readRecipe(path: string | null, overrides: readonly string[], currentFolder: string): Promise<Recipe> {
+  const file = path === null ? null : resolve(currentFolder, path);
+  const text = file === null ? '' : await readText(file, 'choose an existing configuration');
+  const config = readConfig(text, file ?? 'the bundled configuration', overrides);
+  const folder = file === null ? currentFolder : dirname(file);
+  const protocolSource = config.protocol === 'bundled' ? join(BUNDLED_TEAM, 'protocol.json') : resolve(folder, config.protocol);
+  return {
+    config,
+    folder,
+    modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model),
+    protocolText: await readText(protocolSource, 'name an existing protocol file'),
+    protocolSource,
+  };
+}
+
+export const serialiseRecipe = (recipe: Recipe): string => JSON.stringify(recipe);
+
+/** A stored run's recipe. @throws C3Error('store') when it is not one */
+export function parseRecipe(text: string, run: string): Recipe {
+  try {
+    return storedSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new C3Error('store', `The configuration of run ${run} cannot be read: ${messageOf(error).split('\n')[0] ?? ''}; it was written by another version.`, { cause: error });
+  }
+}
+
+export const protocolOf = (recipe: Recipe): Protocol => parseProtocol(recipe.protocolText, recipe.protocolSource);
+
+export interface RunData {
+  readonly train: readonly Instance[];
+  readonly evaluation: readonly Instance[];
+  /** What the user should know of the data, one line each. */
+  readonly remarks: readonly string[];
+}
+
+/** The instances that a recipe trains and evaluates on. @throws C3Error('input') for unreadable data or an overlap */
+export async function loadData({ config, folder }: Recipe): Promise<RunData> {
+  const { task, evaluation } = config;
+  if (task.train_file === null) {
+    const count = Math.max(1, config.steps * config.instances_per_step);
+    const split = generateSplit({ seed: `run-${String(config.seed)}`, train: count, evaluation: evaluation.instances, levels: task.levels });
+    assertNoOverlap(split.train, split.evaluation);
+    return { ...split, remarks: [] };
+  }
+  const remarks: string[] = [];
+  const load = async (name: string, limit?: number): Promise<Instance[]> => {
+    const path = resolve(folder, name);
+    const { instances, duplicates } = await loadJsonl(path, limit === undefined ? {} : { limit });
+    if (duplicates > 0) remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
+    if (instances.length === 0) throw new C3Error('input', `${path} holds no instances; give at least one line.`);
+    return instances;
+  };
+  const train = await load(task.train_file);
+  if (evaluation.instances === 0) return { train, evaluation: [], remarks };
+  if (task.evaluation_file === null) {
+    const held = train.slice(0, Math.min(evaluation.instances, Math.floor(train.length / 4)));
+    remarks.push(`No task.evaluation_file: the first ${String(held.length)} instances are held out for evaluation.`);
+    return { train: train.slice(held.length), evaluation: held, remarks };
+  }
+  const held = await load(task.evaluation_file, evaluation.instances);
+  if (task.refuse_overlap) assertNoOverlap(train, held);
+  return { train, evaluation: held, remarks };
+}
+
+async function readText(path: string, advice: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new C3Error('input', `Cannot read ${path}: ${messageOf(error)}; ${advice}.`, { cause: error });
+  }
+}

@@ -1,0 +1,55 @@
+/** Results in words, for people at a terminal. */
+import type { Alternative, BucketView, Credit, Interval, Message, RunSummary } from '../shared/records.ts';
+
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+
+/** `43.2 % [39.0, 47.5], n 512`, or `not measured`. */
+export function proportion(interval: Interval | null): string {
+  if (interval === null) return 'not measured';
+  const bounds = interval.low === null || interval.high === null ? 'interval not measured' : `[${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`;
+  return `${percent(interval.value)} ${bounds}, n ${String(interval.n)}`;
+}
+
+function points(interval: Interval | null): string {
+  if (interval === null) return 'not measured';
+  const signed = (value: number | null): string => (value === null ? '?' : `${value >= 0 ? '+' : ''}${(100 * value).toFixed(1)}`);
+  return `${signed(interval.value)} points [${signed(interval.low)}, ${signed(interval.high)}]`;
+}
+
+export function creditWords(credit: Credit | null): string {
+  if (credit === null) return 'not measured';
+  const signed = (value: number): string => `${value >= 0 ? '+' : ''}${value.toFixed(3)}`;
+  const bounds = credit.low === null || credit.high === null ? 'no interval' : `[${signed(credit.low)}, ${signed(credit.high)}]`;
+  return `${signed(credit.value)} ${bounds}, n ${String(credit.n)}, ${String(credit.evaluatorCalls)} calls`;
+}
+
+export function summaryWords(summary: RunSummary): string {
+  const { tokens, decisions } = summary;
+  const rows: [string, string][] = [
+    ['greedy accuracy', `${proportion(summary.accuracy.before)}  ->  ${proportion(summary.accuracy.after)}`],
+    ['  difference', points(summary.accuracy.difference)],
+    ['pass@1 (sampled)', `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`],
+    ['  difference', points(summary.passAt1.difference)],
+    ['evaluator calls', String(summary.evaluatorCalls)],
+    ['tokens', `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion`],
+    ['decisions', Object.entries(decisions).map(([role, count]) => `${role} ${String(count)}`).join(', ')],
+    ['training', `${String(summary.steps)} steps in ${summary.seconds.toFixed(1)} s`],
+    ['store', summary.store],
+  ];
+  return [`Run ${summary.run} (${summary.method}, seed ${String(summary.seed)})`, ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`)].join('\n');
+}
+
+/** A message's alternatives, one line each; texts on one line and bounded. */
+export function bucketWords(message: Message, bucket: BucketView): string {
+  const line = ({ original, text, returns, credit }: Alternative): string => {
+    const shown = returns.map((value) => (value === null ? 'masked' : String(value))).join(' ');
+    return `  ${original ? '*' : ' '} ${oneLine(text, 40).padEnd(42)} returns ${shown.padEnd(10)} credit ${creditWords(credit)}`;
+  };
+  return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...bucket.alternatives.map(line)].join('\n');
+}
+
+/** Text of a model on one line: control characters shown, length bounded. */
+export function oneLine(text: string, limit: number): string {
+  const visible = text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' ? '⏎' : '·'));
+  return visible.length > limit ? `${visible.slice(0, limit - 1)}…` : visible;
+}

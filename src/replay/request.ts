@@ -1,0 +1,250 @@
+/** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with leave-one-out credit. */
+import { creditBucket } from '../credit/creditBucket.ts';
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import type { Policy, PolicyControl } from '../policy/policy.ts';
+import { C3Error } from '../shared/errors.ts';
+import type { BucketView, Decision, Message } from '../shared/records.ts';
+import type { StoreWriter } from '../store/types.ts';
+import { isTerminal, type Protocol } from '../team/protocol.ts';
+import { EvaluatorBudget } from './budget.ts';
+import { decisionRow, recordEpisode, recordReplay, type RoundRecord } from './record.ts';
+import { contextOf, extend, scoreOf, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
+
+export interface ReplayRequest {
+  readonly message: number;
+  /** Fresh samples from the frozen context. */
+  readonly alternatives: number;
+  /** Continuations of each alternative; a terminal message is scored once, because its score is deterministic. */
+  readonly replays: number;
+  /** A message of the user's own, beside the sampled ones. */
+  readonly text: string | null;
+}
+
+export interface ReplayDependencies {
+  readonly store: StoreWriter;
+  readonly protocol: Protocol;
+  /** The message's own snapshot: the continuation distribution is that of its time. */
+  readonly policy: Policy;
+  readonly evaluator: Evaluator;
+  readonly seed: number;
+  readonly returnBound: number;
+}
+
+export interface ReplayControl {
+  readonly cancelled: () => boolean;
+  /** After every alternative that appears and every replay that ends; credits are those of the returns so far. */
+  readonly onProgress: (bucket: BucketView, done: number, total: number) => void;
+}
+
+/** Bounds of one request. */
+export const REPLAY_LIMITS = { alternatives: 256, replays: 256, textLength: 16_384 } as const;
+
+/**
+ * Opens a bucket on the message's context and fills it; rows appear as they are complete, credits at the end.
+ * A cancel keeps what arrived.
+ * @throws C3Error('input') for numbers out of bounds; CancelledError
+ */
+export async function replayMessage(request: ReplayRequest, dependencies: ReplayDependencies, control: ReplayControl): Promise<BucketView> {
+  checkRequest(request);
+  const { store } = dependencies;
+  const decision = store.decision(request.message);
+  return new Replaying(request, decision, dependencies, control, store.nextRequestNumber(decision.run)).execute();
+}
+
+function checkRequest({ alternatives, replays, text }: ReplayRequest): void {
+  const within = (value: number, low: number, high: number): boolean => Number.isInteger(value) && value >= low && value <= high;
+  if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
+  if (!within(replays, 1, REPLAY_LIMITS.replays)) throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
+  if (alternatives === 0 && text === null) throw new C3Error('input', 'Nothing to replay: ask for at least one alternative or give a text.');
+  if (text !== null && text.length > REPLAY_LIMITS.textLength) throw new C3Error('input', `The text is longer than ${String(REPLAY_LIMITS.textLength)} characters; shorten it.`);
+}
+
+class Replaying {
+  private readonly request: ReplayRequest;
+  private readonly decision: Decision;
+  private readonly dependencies: ReplayDependencies;
+  private readonly control: ReplayControl;
+  private readonly settings: TreeSettings;
+  private readonly round: RoundRecord;
+  private readonly bucket: number;
+  private readonly terminal: boolean;
+  /** Replays that have ended, by alternative. */
+  private readonly ended = new Map<TreeNode, number>();
+  private original: TreeNode | undefined;
+
+  constructor(request: ReplayRequest, decision: Decision, dependencies: ReplayDependencies, control: ReplayControl, number: number) {
+    const { store, protocol, policy, evaluator, seed, returnBound } = dependencies;
+    this.request = request;
+    this.decision = decision;
+    this.dependencies = dependencies;
+    this.control = control;
+    this.terminal = isTerminal(protocol, decision.position);
+    this.settings = { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling: decision.sampling, seed, scope: `request:${String(number)}` };
+    this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
+    this.bucket = store.transaction(() => {
+      const bucket = store.insertBucket({
+        run: decision.run,
+        origin: 'request',
+        iteration: number,
+        instance: decision.instance,
+        eventType: decision.eventType,
+        turn: decision.turn,
+        contextKey: decision.contextKey,
+        snapshot: policy.snapshot,
+        message: decision.id,
+      });
+      store.insertAlternative(bucket, decision.id, 0, true);
+      return bucket;
+    });
+  }
+
+  async execute(): Promise<BucketView> {
+    const { store } = this.dependencies;
+    const branch = this.frozenBranch();
+    const original = this.storedNode(branch.instance, this.decision, branch.node);
+    this.original = original;
+    const alternatives = [original];
+    if (this.terminal) this.endReplay(original, original);
+    const control: PolicyControl = { cancelled: this.control.cancelled };
+    if (this.request.text !== null) alternatives.push(await this.typedNode(branch, this.request.text, this.request.alternatives + 1, control));
+    const sampled = await extend(this.settings, [branch], this.decision.position, this.request.alternatives, control, (node) => {
+      this.appear(node);
+    }, { first: 1, inherit: false });
+    alternatives.push(...sampled);
+    if (!this.terminal) await this.continueAll(alternatives, control);
+    const credited = this.credits();
+    store.transaction(() => {
+      for (const { decision, credit } of credited.alternatives) if (credit !== null) store.insertCredit(this.bucket, decision, credit);
+    });
+    this.report();
+    return store.bucketView(this.bucket);
+  }
+
+  /** The messages before this one as they were stored. */
+  private frozenBranch(): Branch {
+    const { store, protocol } = this.dependencies;
+    const instance = store.instance(this.decision.instance);
+    let node: TreeNode | null = null;
+    for (const message of store.chain(this.decision.id).slice(0, -1)) node = this.storedNode(instance, message, node);
+    const branch: Branch = { instance, node };
+    if (contextOf(protocol, branch, this.decision.position).context !== this.decision.context) {
+      throw new C3Error('engine', `Message ${String(this.decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`);
+    }
+    return branch;
+  }
+
+  /** A node that stands for a stored message; its score is taken again where it is part of the return. */
+  private storedNode(instance: Branch['instance'], message: Message | Decision, parent: TreeNode | null): TreeNode {
+    const { store, protocol } = this.dependencies;
+    const full = 'tokens' in message ? message : store.decision(message.id);
+    const scored = protocol.occurrences[full.position]?.scored === true;
+    if (scored) this.settings.budget.reserve(1);
+    return {
+      instance,
+      position: full.position,
+      parent,
+      sibling: full.siblingIndex,
+      context: full.context,
+      contextKey: full.contextKey,
+      streamKey: full.streamKey,
+      sampling: full.sampling,
+      answer: { text: full.text, prompt: new Int32Array(full.promptTokens), tokens: full.tokens, logprobs: full.logprobs, finish: full.finish, reusedTokens: full.reusedTokens },
+      score: scored ? scoreOf(this.settings, instance, full.text) : undefined,
+      children: [],
+      stored: full.id,
+    };
+  }
+
+  private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
+    const { policy, protocol } = this.dependencies;
+    const answer = await policy.typed(this.decision.context, text, this.decision.sampling.temperature, control);
+    const scored = protocol.occurrences[this.decision.position]?.scored === true;
+    if (scored) this.settings.budget.reserve(1);
+    const node: TreeNode = {
+      instance: branch.instance,
+      position: this.decision.position,
+      parent: branch.node,
+      sibling,
+      context: this.decision.context,
+      contextKey: this.decision.contextKey,
+      streamKey: '',
+      sampling: this.decision.sampling,
+      answer,
+      score: scored ? scoreOf(this.settings, branch.instance, answer.text) : undefined,
+      children: [],
+      stored: undefined,
+    };
+    this.appear(node);
+    return node;
+  }
+
+  /** Stores a new alternative; a terminal one is complete at once. */
+  private appear(node: TreeNode): void {
+    const { store, protocol } = this.dependencies;
+    store.transaction(() => {
+      node.stored = store.insertDecision(decisionRow(node, protocol, this.round, this.bucket));
+      if (this.terminal) recordEpisode(store, node, this.round);
+    });
+    if (this.terminal) this.endReplay(node, node);
+    else this.report();
+  }
+
+  /** Continues every alternative `replays` times: replay m draws the same numbers below each of them. */
+  private async continueAll(alternatives: readonly TreeNode[], control: PolicyControl): Promise<void> {
+    const { store, protocol } = this.dependencies;
+    const later = protocol.occurrences.map(({ position }) => position).filter((position) => position > this.decision.position);
+    const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
+    let frontier: readonly TreeNode[] = alternatives;
+    for (const [level, position] of later.entries()) {
+      const last = level === later.length - 1;
+      const branches = frontier.map((node) => ({ instance: node.instance, node }));
+      frontier = await extend(
+        this.settings,
+        branches,
+        position,
+        level === 0 ? this.request.replays : 1,
+        control,
+        (node) => {
+          const alternative = node.parent === null ? undefined : alternativeOf.get(node.parent);
+          if (alternative === undefined) return;
+          alternativeOf.set(node, alternative);
+          store.transaction(() => {
+            node.stored = store.insertDecision(decisionRow(node, protocol, this.round, null));
+            if (last) recordEpisode(store, node, this.round);
+          });
+          if (last) this.endReplay(alternative, node);
+        },
+        { first: 0, inherit: level > 0 },
+      );
+    }
+  }
+
+  private endReplay(alternative: TreeNode, leaf: TreeNode): void {
+    const { store } = this.dependencies;
+    recordReplay(store, this.bucket, alternative, leaf, leaf === alternative ? 0 : leaf.sibling, callsBetween(alternative, leaf), this.round);
+    this.ended.set(alternative, (this.ended.get(alternative) ?? 0) + 1);
+    this.report();
+  }
+
+  /** The bucket so far, with the credits that its returns give. */
+  private credits(): BucketView {
+    const view = this.dependencies.store.bucketView(this.bucket);
+    const credits = creditBucket(view.alternatives, 'loo');
+    const counted = view.alternatives.filter(({ returns }) => returns.length > 0).length;
+    return counted < 2 ? view : { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, credit: credits[index] ?? null })) };
+  }
+
+  private report(): void {
+    const needed = this.terminal ? 1 : this.request.replays;
+    let done = 0;
+    for (const [alternative, count] of this.ended) if (alternative !== this.original && count >= needed) done++;
+    this.control.onProgress(this.credits(), done, this.request.alternatives + (this.request.text === null ? 0 : 1));
+  }
+}
+
+/** Evaluator calls on the path from an alternative to a leaf. */
+function callsBetween(alternative: TreeNode, leaf: TreeNode): number {
+  let calls = 0;
+  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) if (node.score !== undefined) calls++;
+  return calls;
+}

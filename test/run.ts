@@ -1,0 +1,93 @@
+/**
+ * The tests: node test/run.ts [unit|integration]
+ *
+ * Without an argument: types, lint, unit tests, then the tests in a real VS Code. dist/ must have been built. The last line is the
+ * total of all, "N passed, N failed", and the exit code follows it.
+ */
+import { globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run as runTests } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { pipeline } from 'node:stream/promises';
+import { installExtension } from './integration/harness/server.ts';
+import { run } from './support/command.ts';
+import { chromium, codeServer } from './support/tools.ts';
+
+interface Totals {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+type Suite = 'unit' | 'integration';
+
+const ROOT = join(import.meta.dirname, '..');
+/** One file; well above what any takes on two slow cores. */
+const FILE_TIMEOUT = 900_000;
+
+const only = process.argv[2];
+if (only !== undefined && only !== 'unit' && only !== 'integration') {
+  console.error(`There is no suite "${only}": choose unit or integration, or leave it out for everything.`);
+  process.exit(2);
+}
+process.chdir(ROOT);
+
+const results: Totals[] = [];
+if (only === undefined) {
+  results.push(await check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']));
+  results.push(await check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']));
+}
+if (only !== 'integration') results.push(await runSuite('unit', availableParallelism()));
+if (only !== 'unit') results.push(await runIntegration());
+
+const total = results.reduce((sum, { passed, failed }) => ({ passed: sum.passed + passed, failed: sum.failed + failed }), { passed: 0, failed: 0 });
+console.log(`\n${String(total.passed)} passed, ${String(total.failed)} failed`);
+process.exit(total.failed === 0 ? 0 : 1);
+
+/** A program over the whole tree, counted as one test. */
+async function check(title: string, script: readonly string[], args: readonly string[]): Promise<Totals> {
+  console.log(`\n== ${title}`);
+  try {
+    await run(process.execPath, [join(ROOT, 'node_modules', ...script), ...args], { cwd: ROOT, show: true });
+    return { passed: 1, failed: 0 };
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return { passed: 0, failed: 1 };
+  }
+}
+
+/** All test files of one suite, each in a process of its own, reported as `node --test` reports them. */
+async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
+  console.log(`\n== ${suite === 'unit' ? 'Unit tests' : 'Tests in a real VS Code'}`);
+  const files = globSync(`test/${suite}/**/*.test.ts`).sort();
+  if (files.length === 0) {
+    console.error(`No test file was found below test/${suite}.`);
+    return { passed: 0, failed: 1 };
+  }
+  let totals: Totals = { passed: 0, failed: 1 };
+  const stream = runTests({ files, concurrency, timeout: FILE_TIMEOUT });
+  stream.on('test:summary', ({ file, counts }) => {
+    if (file === undefined) totals = { passed: counts.passed, failed: counts.tests - counts.passed };
+  });
+  await pipeline(stream, new spec(), process.stdout, { end: false });
+  return totals;
+}
+
+/** What the tests in a real VS Code need is installed first; where that fails, the suite fails with its reason. */
+async function runIntegration(): Promise<Totals> {
+  await rm(join(ROOT, 'test', 'artifacts'), { recursive: true, force: true });
+  const extensions = await mkdtemp(join(tmpdir(), 'c3-extensions-'));
+  try {
+    await chromium();
+    await codeServer();
+    await installExtension(extensions);
+    process.env['C3_TEST_EXTENSIONS'] = extensions;
+    return await runSuite('integration', 1);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return { passed: 0, failed: 1 };
+  } finally {
+    await rm(extensions, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { Disposables } from '../../../src/extension/disposables.ts';
+import { doctorText } from '../../../src/extension/doctorReport.ts';
+import { StepHistory, thinned } from '../../../src/extension/stepHistory.ts';
+import { Throttle } from '../../../src/extension/throttle.ts';
+import { webviewPage } from '../../../src/extension/webviewPage.ts';
+import type { Step } from '../../../src/shared/records.ts';
+import { LEDGER, METRICS } from './storeFixture.ts';
+
+test('work is done at once, then at most once per interval, and never forgotten', () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    let done = 0;
+    const throttle = new Throttle(1000, () => { done++; });
+    throttle.trigger();
+    assert.equal(done, 1);
+    for (let time = 0; time < 5; time++) throttle.trigger();
+    assert.equal(done, 1);
+    mock.timers.tick(1000);
+    assert.equal(done, 2, 'what was asked for meanwhile is done once');
+    mock.timers.tick(1000);
+    assert.equal(done, 2);
+    throttle.trigger();
+    assert.equal(done, 3);
+    throttle.trigger();
+    throttle.dispose();
+    mock.timers.tick(5000);
+    assert.equal(done, 3);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('what is added to a list that was disposed of is disposed of at once', () => {
+  const order: string[] = [];
+  const item = (name: string): { dispose(): void } => ({ dispose: () => { order.push(name); } });
+  const disposables = new Disposables();
+  disposables.add(item('a'));
+  disposables.add(item('b'));
+  disposables.dispose();
+  disposables.dispose();
+  disposables.add(item('late'));
+  assert.deepEqual(order, ['b', 'a', 'late']);
+});
+
+test('a panel page allows one script by nonce and its own styles, and nothing from outside', () => {
+  const parts = { title: 'A "quoted" <title>', cspSource: 'https://webview.example', script: 'https://webview.example/a.js?x=1&y="2"', style: 'https://webview.example/a.css' };
+  const page = webviewPage(parts);
+  const policy = /Content-Security-Policy" content="([^"]*)"/.exec(page)?.[1] ?? '';
+  const nonce = /nonce="([\w-]+)"/.exec(page)?.[1] ?? '';
+  assert.equal(policy, `default-src 'none'; script-src 'nonce-${nonce}'; style-src https://webview.example`);
+  assert.ok(nonce.length >= 32);
+  assert.notEqual(nonce, /nonce="([\w-]+)"/.exec(webviewPage(parts))?.[1]);
+  assert.ok(page.includes('<title>A &quot;quoted&quot; &lt;title&gt;</title>'));
+  assert.ok(page.includes('src="https://webview.example/a.js?x=1&amp;y=&quot;2&quot;"'));
+  assert.equal(page.match(/<script/g)?.length, 1);
+});
+
+test('a step that has ended is read once; one that goes on is read again', () => {
+  const steps: Step[] = Array.from({ length: 3 }, (_, index) => ({ run: 'r', iteration: index + 1, snapshot: 's', metrics: index === 2 ? null : METRICS, ledger: LEDGER, episodes: 8 }));
+  const read: number[] = [];
+  const reader = { steps: (_: string, offset: number, limit: number): Step[] => { read.push(offset); return steps.slice(offset, offset + limit); } };
+  const history = new StepHistory();
+  assert.deepEqual(history.read(reader, 'r').steps.map((step) => step.iteration), [1, 2]);
+  steps[2] = { run: 'r', iteration: 3, snapshot: 's', metrics: METRICS, ledger: LEDGER, episodes: 8 };
+  assert.deepEqual(history.read(reader, 'r').steps.map((step) => step.iteration), [1, 2, 3]);
+  assert.deepEqual(read, [0, 2]);
+  assert.deepEqual(history.read(reader, 'other').steps.length, 3, 'another run starts anew');
+  assert.equal(read.at(-1), 0);
+});
+
+test('a long history is thinned evenly and keeps its end', () => {
+  const entries = Array.from({ length: 1237 }, (_, index) => index);
+  for (const most of [2, 10, 500]) {
+    const { steps, stride } = thinned(entries, most);
+    assert.ok(steps.length <= most, `${String(steps.length)} of ${String(most)}`);
+    assert.equal(steps.at(-1), 1236);
+    assert.ok(steps.slice(0, -1).every((entry, index) => entry === index * stride));
+  }
+  assert.deepEqual(thinned([1, 2, 3], 500), { steps: [1, 2, 3], stride: 1 });
+});
+
+test('the doctor says of every provider whether it is there and what its self-test found', () => {
+  const text = doctorText({ providers: [{ name: 'cpu', available: true, selfTest: 'passed' }, { name: 'webgpu', available: false, selfTest: null }], versions: { node: '24.21.0' }, store: { path: '/a/c3.sqlite', state: 'healthy' } });
+  assert.match(text, /^ {2}cpu {5}available {6}passed$/m);
+  assert.match(text, /^ {2}webgpu {2}not available {2}self-test not run$/m);
+  assert.match(text, /^ {2}\/a\/c3\.sqlite\n {2}healthy$/m);
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isDashboardToHost } from '../../../src/shared/dashboardProtocol.ts';
+import { integer, list, nullable, object, text } from '../../../src/shared/guard.ts';
+import { isTaxonomyState, isTaxonomyToHost } from '../../../src/shared/taxonomyProtocol.ts';
+import { isTranscriptState, isTranscriptToHost } from '../../../src/shared/transcriptProtocol.ts';
+
+const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
+
+test('messages of the panels that follow the protocol are taken', () => {
+  for (const message of [
+    { type: 'ready', selected: null, collapsed: [1, 2], others: [] },
+    { type: 'rows', revision: 1, offset: 200 },
+    { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own' },
+    { type: 'cancelReplay' },
+  ]) assert.ok(isTranscriptToHost(message), JSON.stringify(message));
+  assert.ok(isTaxonomyToHost({ type: 'open', message: 3 }));
+  assert.ok(isDashboardToHost({ type: 'ready', run: null }));
+  assert.ok(isTranscriptState({ version: 1, target, selected: 4, collapsed: [] }));
+  assert.ok(isTaxonomyState({ version: 1, run: 'r', selected: 'Over-Coupling' }));
+});
+
+test('anything else is refused: other types, extra or missing keys, numbers out of range, foreign prototypes', () => {
+  for (const message of [
+    null,
+    'ready',
+    [],
+    { type: 'eval' },
+    { type: 'rows', revision: 1 },
+    { type: 'rows', revision: 1, offset: 200, path: '/etc/passwd' },
+    { type: 'rows', revision: 1, offset: -1 },
+    { type: 'rows', revision: 1, offset: 0.5 },
+    { type: 'detail', id: 1, message: '5' },
+    { type: 'replay', message: 5, alternatives: 65, replays: 1, text: null },
+    { type: 'replay', message: 5, alternatives: 4, replays: 0, text: null },
+    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001) },
+    { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [] },
+    Object.create({ type: 'cancelReplay' }),
+  ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message)?.slice(0, 80));
+  assert.equal(isTranscriptState({ version: 2, target, selected: null, collapsed: [] }), false);
+  assert.equal(isTranscriptState({ version: 1, target: { ...target, phase: 'test' }, selected: null, collapsed: [] }), false);
+  assert.equal(isTaxonomyState({ version: 1, run: 'r', selected: 'No Such Class' }), false);
+});
+
+test('a guard reads own keys only and never calls what it guards', () => {
+  const guard = object({ a: nullable(integer(0, 9)), b: list(text(3), 2) });
+  assert.ok(guard({ a: null, b: ['abc', ''] }));
+  assert.equal(guard({ a: 10, b: [] }), false);
+  assert.equal(guard({ a: Number.NaN, b: [] }), false);
+  assert.equal(guard({ a: 1, b: ['abcd'] }), false);
+  assert.equal(guard({ a: 1, b: ['', '', ''] }), false);
+  assert.equal(guard({ a: undefined, b: [] }), false);
+  assert.equal(guard(Object.assign(Object.create({ b: [] }), { a: 1 })), false);
+});

@@ -1,0 +1,73 @@
+/** The rules of eslint.config.mjs fire where they should: each case is a file that does not exist, with one line in it. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ESLint } from 'eslint';
+import tseslint from 'typescript-eslint';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+
+/** The real configuration; only what needs the types of a file on disk is left out. */
+const eslint = new ESLint({
+  cwd: ROOT,
+  overrideConfig: [{ files: ['**/*.ts'], ...tseslint.configs.disableTypeChecked }, { files: ['**/*.ts'], languageOptions: { parserOptions: { project: null } } }],
+});
+
+async function rulesBroken(file: string, code: string): Promise<string[]> {
+  const results = await eslint.lintText(`${code}\n`, { filePath: join(ROOT, file) });
+  return results.flatMap(({ messages }) => messages).map(({ ruleId, message }) => ruleId ?? message);
+}
+
+const PATHS = 'import-x/no-restricted-paths';
+const PACKAGES = 'no-restricted-imports';
+
+const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[] = [
+  ['src/runtime/bad.ts', "export { StoreReader } from '../store/reader.ts';", PATHS],
+  ['src/shared/bad.ts', "export * from '../runtime/random.ts';", PATHS],
+  ['src/store/bad.ts', "export type { Estimator } from '../credit/loo.ts';", PATHS],
+  ['src/tasks/bad.ts', "export * from '../evaluate/answer.ts';", PATHS],
+  ['src/policy/bad.ts', "export * from '../replay/tree.ts';", PATHS],
+  ['src/credit/bad.ts', "export * from '../diagnostics/taxonomy.ts';", PATHS],
+  ['src/engine/bad.ts', "export * from '../extension/extension.ts';", PATHS],
+  ['src/extension/bad.ts', "export * from '../engine/service.ts';", PATHS],
+  ['src/extension/bad.ts', "export * from '../store/writer.ts';", PATHS],
+  ['src/extension/bad.ts', "export * from '../../webview/common/format.ts';", PATHS],
+  ['webview/transcript/bad.ts', "export * from '../dashboard/panel.ts';", PATHS],
+  ['webview/common/bad.ts', "export * from '../../src/store/reader.ts';", PATHS],
+  ['src/engine/bad.ts', "export * from 'vscode';", PACKAGES],
+  ['src/engine/bad.ts', "export * from 'better-sqlite3';", PACKAGES],
+  ['src/engine/bad.ts', "export * from 'onnxruntime-node';", PACKAGES],
+  ['src/extension/bad.ts', "export * from 'better-sqlite3';", PACKAGES],
+  ['webview/transcript/bad.ts', "export * from '@vscode/webview-ui-toolkit';", PACKAGES],
+  ['src/shared/bad.ts', "export * from 'node:path';", PACKAGES],
+  ['src/credit/bad.ts', "export * from 'node:fs';", PACKAGES],
+  ['src/diagnostics/bad.ts', "export * from 'node:fs/promises';", PACKAGES],
+  ['src/shared/bad.ts', 'export const width = window.innerWidth;', 'no-restricted-globals'],
+  ['src/engine/bad.ts', 'export const chance = Math.random();', 'no-restricted-properties'],
+  ['webview/common/bad.ts', "export const draw = (element: Element): void => { element.innerHTML = ''; };", 'no-restricted-properties'],
+  ['src/evaluate/bad.ts', "export const answer: unknown = eval('1');", 'no-eval'],
+  ['src/evaluate/bad.ts', "export const work = new Function('1');", 'no-new-func'],
+  ['src/shared/bad.ts', 'export const size = {} as unknown as number;', 'no-restricted-syntax'],
+  ['src/shared/bad.ts', '/* eslint-disable no-eval */\nexport const answer: unknown = eval("1");', 'no-eval'],
+];
+
+const ALLOWED: readonly (readonly [file: string, code: string])[] = [
+  ['src/store/good.ts', "export * from 'better-sqlite3';"],
+  ['src/runtime/good.ts', "export * from 'onnxruntime-node';"],
+  ['src/extension/good.ts', "export * from 'vscode';\nexport * from '../store/reader.ts';\nexport * from '../shared/records.ts';\nexport * from 'node:path';"],
+  ['src/engine/good.ts', "export * from '../training/run.ts';\nexport * from '../store/writer.ts';\nexport * from 'node:path';"],
+  ['src/credit/good.ts', "export * from '../shared/records.ts';"],
+  ['webview/transcript/good.ts', "export * from '../common/format.ts';\nexport * from '../../src/shared/records.ts';"],
+];
+
+for (const [file, code, rule] of FORBIDDEN) {
+  test(`${file} may not say: ${code.replaceAll('\n', ' ')}`, async () => {
+    assert.ok((await rulesBroken(file, code)).includes(rule));
+  });
+}
+
+for (const [file, code] of ALLOWED) {
+  test(`${file} may say: ${code.replaceAll('\n', ' ')}`, async () => {
+    assert.deepEqual(await rulesBroken(file, code), []);
+  });
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WINDOW, type TranscriptRow } from '../../../src/shared/transcriptProtocol.ts';
+import { RowWindows } from '../../../webview/transcript/windows.ts';
+
+function rows(offset: number, length = WINDOW): readonly TranscriptRow[] {
+  return Array.from({ length }, (_, position) => ({
+    index: offset + position, depth: 1, descendants: 0, message: offset + position, role: 'actor', turn: 0, position: 1, siblings: 1, text: '', finish: 'end', return: null, leaves: 0, credit: null, branch: false,
+  }));
+}
+
+test('a window is asked for once, when one of its rows is first needed', () => {
+  const asked: number[] = [];
+  const windows = new RowWindows((_, offset) => asked.push(offset));
+  windows.reset(1);
+  assert.equal(windows.get(WINDOW + 5), undefined);
+  assert.equal(windows.get(WINDOW + 6), undefined);
+  assert.equal(windows.peek(0), undefined);
+  assert.deepEqual(asked, [WINDOW]);
+  assert.ok(windows.accept(1, WINDOW, rows(WINDOW)));
+  assert.equal(windows.get(WINDOW + 5)?.index, WINDOW + 5);
+  assert.deepEqual(asked, [WINDOW]);
+});
+
+test('rows of an older layout are refused, and another layout is asked for anew', () => {
+  const asked: (readonly [number, number])[] = [];
+  const windows = new RowWindows((revision, offset) => asked.push([revision, offset]));
+  windows.reset(1);
+  windows.get(0);
+  windows.reset(2);
+  assert.equal(windows.accept(1, 0, rows(0)), false);
+  assert.equal(windows.get(0), undefined);
+  assert.deepEqual(asked, [[1, 0], [2, 0]]);
+  windows.accept(2, 0, rows(0));
+  windows.reset(2);
+  assert.equal(windows.get(0)?.index, 0, 'the same layout keeps its rows');
+});
+
+test('of many windows the ones looked at last are kept', () => {
+  let asked = 0;
+  const windows = new RowWindows(() => { asked++; });
+  windows.reset(1);
+  windows.accept(1, 0, rows(0));
+  for (let number = 1; number < 100; number++) {
+    windows.accept(1, number * WINDOW, rows(number * WINDOW));
+    assert.equal(windows.get(0)?.index, 0);
+  }
+  assert.equal(asked, 0);
+  assert.equal(windows.peek(WINDOW), undefined, 'one that nobody looked at is gone');
+  assert.equal(windows.peek(99 * WINDOW)?.index, 99 * WINDOW);
+});

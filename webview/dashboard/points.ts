@@ -1,0 +1,18 @@
+/** The points of the charts, from the steps of a run. */
+import type { Step, StepMetrics } from '../../src/shared/records.ts';
+import type { Point } from '../common/charts.ts';
+
+/** One measured number for each step. */
+export function metricPoints(steps: readonly Step[], metric: keyof StepMetrics): readonly Point[] {
+  return steps.flatMap(({ iteration, metrics }) => (metrics === null || !Number.isFinite(metrics[metric]) ? [] : [{ x: iteration, y: metrics[metric] }]));
+}
+
+/** Evaluator calls of each step: differences of the cumulative ledger, over as many steps as lie between two entries. */
+export function callPoints(steps: readonly Step[]): readonly Point[] {
+  const measured = steps.filter((step) => step.metrics !== null);
+  return measured.flatMap((step, index) => {
+    const before = measured[index - 1];
+    if (before === undefined) return step.iteration === 1 ? [{ x: 1, y: step.ledger.evaluatorCalls }] : [];
+    return [{ x: step.iteration, y: (step.ledger.evaluatorCalls - before.ledger.evaluatorCalls) / (step.iteration - before.iteration) }];
+  });
+}
