@@ -82,7 +82,7 @@ function lastBoxed(text: string): string | null {
     const token = match[0];
     if (token === '}') {
       const group = open.pop();
-      if (group?.boxed === true && group.start > answerStart && match.index - group.start <= MAX_ANSWER_LENGTH) {
+      if (group?.boxed === true && group.start > answerStart) {
         const content = answerIn(text.slice(group.start, match.index));
         answer = content ?? answer;
         answerStart = content === null ? answerStart : group.start;

@@ -2,7 +2,7 @@
 import { window, type QuickPickItem } from 'vscode';
 import type { StoreReader } from '../store/reader.ts';
 import { childrenOf, Limits, type EpisodeNode, type RunsNode } from './runsModel.ts';
-import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
+import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 
 interface NodeItem extends QuickPickItem {
   readonly node: RunsNode;
@@ -24,7 +24,7 @@ export async function pickEpisode(reader: StoreReader, title: string): Promise<E
 
 /** One of the messages of an episode, from the first to the scored one. */
 export async function pickMessage(reader: StoreReader, episode: EpisodeNode, title: string): Promise<number | undefined> {
-  const items = reader.chain(episode.episode.leaf).map((message) => ({ label: message.eventType, description: message.text.replaceAll(/\s+/gu, ' ').slice(0, 120), message: message.id }));
+  const items = reader.chain(episode.episode.leaf).map((message) => ({ label: message.eventType, description: oneLine(message.text), message: message.id }));
   return (await window.showQuickPick(items, { title, placeHolder: 'Which message?' }))?.message;
 }
 
@@ -45,7 +45,7 @@ function itemOf(node: RunsNode): NodeItem {
   switch (node.kind) {
     case 'run': return { label: node.run.title, description: runDescription(node.run), node };
     case 'round': return { label: node.label, description: roundDescription(node), node };
-    case 'episode': return { label: episodeLabel(node.episode), description: episodeReturn(node.episode.return), node };
+    case 'episode': return { label: episodeLabel(node.episode), description: `${episodeReturn(node.episode.return)}, ${oneLine(node.text)}`, node };
     case 'more': return { label: 'Load more', description: `${String(node.left)} left`, node };
   }
 }

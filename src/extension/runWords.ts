@@ -15,9 +15,9 @@ export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | '
 /** What stands beside a run in the tree. */
 export function runDescription(run: RunRecord): string {
   const steps = `${String(run.steps)} of ${String(run.plannedSteps)} steps`;
-  const accuracy = run.summary?.accuracy;
-  if (accuracy?.before == null || accuracy.after == null) return steps;
-  return `${steps}, ${percent(accuracy.before.value)} → ${percent(accuracy.after.value)}`;
+  const before = run.summary?.accuracy.before ?? null;
+  const after = run.summary?.accuracy.after ?? null;
+  return before === null || after === null ? steps : `${steps}, ${percent(before.value)} → ${percent(after.value)}`;
 }
 
 /** What stands beside a step or an evaluation in the tree. */
@@ -32,7 +32,12 @@ function meanReturn(step: Step): string {
 
 /** The start of the episode's question, on one line. */
 export function episodeLabel(episode: Episode): string {
-  const line = episode.question.replaceAll(/\s+/gu, ' ').trim();
+  return oneLine(episode.question);
+}
+
+/** The start of a text, on one line. */
+export function oneLine(text: string): string {
+  const line = text.slice(0, 4 * LABEL).replaceAll(/\s+/gu, ' ').trim();
   return line.length > LABEL ? `${line.slice(0, LABEL)}…` : line;
 }
 

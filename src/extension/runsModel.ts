@@ -29,6 +29,8 @@ export interface EpisodeNode {
   readonly kind: 'episode';
   readonly id: string;
   readonly episode: Episode;
+  /** The scored message: what tells the episodes of one question apart. */
+  readonly text: string;
 }
 
 export interface MoreNode {
@@ -45,7 +47,7 @@ export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode;
 /** The list at the top of the tree. */
 export const TOP = 'runs';
 
-type Reader = Pick<StoreReader, 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes'>;
+type Reader = Pick<StoreReader, 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'message'>;
 
 /** How many items of each list are shown. */
 export class Limits {
@@ -93,7 +95,7 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
 
 function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
   const { run, phase, iteration } = node;
-  const shown = reader.episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode }));
+  const shown = reader.episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode, text: reader.message(episode.leaf).text }));
   return withMore(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));
 }
 

@@ -5,7 +5,7 @@ import type { RunStatus } from '../shared/records.ts';
 import { Disposables } from './disposables.ts';
 import type { Log } from './log.ts';
 import { childrenOf, Limits, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
-import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
+import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 const RUN_ICONS: Readonly<Record<RunStatus, ThemeIcon>> = {
@@ -103,6 +103,7 @@ function episodeItem(node: EpisodeNode): TreeItem {
   const item = new TreeItem(episodeLabel(episode), TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath = episodeIcon(episode.return);
+  item.description = oneLine(node.text);
   item.tooltip = `${episode.question}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
   item.accessibilityInformation = { label: `${episodeReturn(episode.return)}: ${episodeLabel(episode)}` };
   item.contextValue = 'episode';

@@ -1,5 +1,5 @@
 /** Asks what to run and for how long; Enter through the defaults starts. */
-import { Uri, window, workspace, type QuickPickItem } from 'vscode';
+import { window, workspace, type QuickPickItem, type Uri } from 'vscode';
 import type { StartRunParams } from '../shared/engineProtocol.ts';
 
 /** Files that describe a run. */
@@ -7,7 +7,7 @@ const CONFIGURATIONS = '**/*.c3.yaml';
 const MOST_CONFIGURATIONS = 200;
 
 /** What "Quick" changes: enough to see every stage, too little to learn. */
-const QUICK: readonly string[] = ['steps=3', 'evaluation.instances=40'];
+const QUICK: readonly string[] = ['steps=3', 'evaluation.instances=64'];
 
 interface SubjectItem extends QuickPickItem {
   readonly config: string | null;

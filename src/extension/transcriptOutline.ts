@@ -62,6 +62,8 @@ export class TranscriptOutline {
       for (const message of groupOf(reader, { run: target.run, phase: 'replay', iteration: request.iteration, instance: target.instance })) {
         members.push({ id: message.id, parent: message.parent, branch: true });
         signature.push(signatureOf(message));
+        // A later request may be about what this one sampled.
+        ids.add(message.id);
       }
     }
     return new TranscriptOutline(members, signature.join(' '));

@@ -109,7 +109,7 @@ export class TranscriptPanel {
     const wanted = new Set([...folded, ...others, ...(this.selected === null ? [] : [this.selected])]);
     const places = [...wanted].map((id) => outline.place(id)).filter((place): place is RowPlace => place !== null);
     const header = headerOf(reader, this.target);
-    this.panel.title = `${header.question.replaceAll(/\s+/gu, ' ').slice(0, 40)}`;
+    this.panel.title = header.question.replaceAll(/\s+/gu, ' ').slice(0, 40);
     this.door.post({
       type: 'opened',
       target: this.target,

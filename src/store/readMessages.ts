@@ -53,25 +53,20 @@ export function treeReader({ db }: Session): TreeOf {
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(`SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${group} ORDER BY id`);
   const newest = db.prepare<[TreeGroup], string>(`
     SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${group}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${group})`).pluck();
-  const kept = new Map<string, { readonly newest: string; readonly tree: Tree }>();
+  // Ids are never used twice, so the newest ones name the group and its state at once.
+  const kept = new Map<string, Tree>();
 
   return ({ run, phase, iteration, instance }) => {
     const asked = { run, phase, iteration, instance };
-    const name = JSON.stringify(asked);
     const state = newest.get(asked) ?? '';
-    let entry = kept.get(name);
-    kept.delete(name);
-    if (entry?.newest !== state) {
-      entry = { newest: state, tree: buildTree(rows.all(asked), episodes.all(asked)) };
-    }
-    kept.set(name, entry);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= KEPT_TREES) {
-        break;
-      }
+    const tree = kept.get(state) ?? buildTree(rows.all(asked), episodes.all(asked));
+    kept.delete(state);
+    kept.set(state, tree);
+    const [oldest] = kept.keys();
+    if (kept.size > KEPT_TREES && oldest !== undefined) {
       kept.delete(oldest);
     }
-    return entry.tree;
+    return tree;
   };
 }
 
@@ -132,9 +127,6 @@ export function messageReaders(session: Session, treeOf: TreeOf, creditOf: Credi
     searchMessages: guarded(session, ({ query, run = null, eventType = null, offset, limit }): MessagePage => {
       const page = checkedPage({ offset, limit });
       const match = matchOf(query);
-      if (match === '') {
-        return { total: 0, messages: [] };
-      }
       const found = countFound.get({ match, run, eventType }) ?? 0;
       return { total: found, messages: search.all({ match, run, eventType, ...page }).map(messageOf) };
     }),
@@ -142,13 +134,12 @@ export function messageReaders(session: Session, treeOf: TreeOf, creditOf: Credi
 }
 
 /**
- * The FTS5 expression for what a user typed: each word is a quoted prefix, all must be found. Words that hold nothing that
- * the index knows (no letter, number or private-use character) are left out, for FTS5 lets them match nothing.
+ * The FTS5 expression for what a user typed: each word is a quoted prefix, all must be found. FTS5 passes over a quoted word
+ * without a letter or digit beside others, and finds nothing for it alone.
  */
-export function matchOf(query: string): string {
+function matchOf(query: string): string {
   return query
     .split(/[\s\0]+/u)
-    .filter((word) => /[\p{L}\p{N}\p{Co}]/u.test(word))
     .map((word) => `"${word.replaceAll('"', '""')}"*`)
     .join(' ');
 }

@@ -28,7 +28,7 @@ const EQUAL_MIX: readonly number[] = [1, 1, 1, 1];
 const DISTRACTOR_SHARE = 0.3;
 const GROUPED_SHARE = 0.6;
 const SHARED_ENDING_SHARE = 0.5;
-const LARGEST_FACTOR = 6;
+const LARGEST_FACTOR = 5;
 
 interface LevelRule {
   readonly level: number;
@@ -41,10 +41,10 @@ interface LevelRule {
 }
 
 const LEVEL_RULES: readonly LevelRule[] = [
-  { level: 1, steps: 2, limit: 99, largestStart: 20, largestTerm: 15, factors: false },
-  { level: 2, steps: 2, limit: 99, largestStart: 30, largestTerm: 20, factors: true },
-  { level: 3, steps: 3, limit: 199, largestStart: 30, largestTerm: 30, factors: true },
-  { level: 4, steps: 4, limit: 199, largestStart: 30, largestTerm: 30, factors: true },
+  { level: 1, steps: 2, limit: 40, largestStart: 20, largestTerm: 12, factors: false },
+  { level: 2, steps: 2, limit: 60, largestStart: 20, largestTerm: 12, factors: true },
+  { level: 3, steps: 3, limit: 60, largestStart: 20, largestTerm: 12, factors: true },
+  { level: 4, steps: 4, limit: 60, largestStart: 20, largestTerm: 12, factors: true },
 ];
 
 type Operator = '+' | '-' | '*' | '/';
@@ -102,7 +102,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
     answer,
     source: 'arithmetic',
     level: rule.level,
-    plan: start + steps.map((step) => step.operator + String(step.operand)).join(''),
+    plan: `${start}${steps.map((step) => `${step.operator}${step.operand}`).join('')}`,
     solution: `${workOut(start, steps)}#### ${answer}`,
   };
 }

@@ -29,7 +29,7 @@ export class HashedStream {
    * One of the items, each equally likely.
    * @throws RangeError when there is none
    */
-  pick<Item extends NonNullable<unknown>>(items: readonly Item[]): Item {
+  pick<Item extends string | object>(items: readonly Item[]): Item {
     const item = items.length === 0 ? undefined : items[this.integer(0, items.length - 1)];
     if (item === undefined) {
       throw new RangeError('There is nothing to pick from.');
@@ -46,7 +46,7 @@ export class HashedStream {
    * One of the items, with a probability in proportion to its weight; weights are non-negative, missing ones 0.
    * @throws RangeError when no weight is positive
    */
-  weighted<Item extends NonNullable<unknown>>(items: readonly Item[], weights: readonly number[]): Item {
+  weighted<Item extends string | object>(items: readonly Item[], weights: readonly number[]): Item {
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     let rest = (this.#word() / WORD_RANGE) * total;
     let chosen: Item | undefined;

@@ -66,27 +66,27 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
 }
 
-/** Share of the demonstrated plans that list the numbers without their operators, and of the solutions that jump to the answer. */
-const TERSE_PLANS = 0.3;
-const HASTY_SOLUTIONS = 0.5;
+/** Share of the demonstrated solutions that jump to the answer, for problems of at most two steps and for longer ones. */
+const HASTY_SOLUTIONS = { short: 0.2, long: 0.65 } as const;
+const SHORT_LEVELS: readonly (number | null)[] = [1, 2];
 
 /**
  * A problem's two demonstrations: the plan for the first role, the solution for the second, which sees the plan.
- * Their care is mixed on purpose, as in demonstrations by people: some plans are terse (`12 7 5`), some solutions hasty (`#### 14`).
- * So the supervised team knows better and worse ways to answer, and reinforcement has something to choose from.
+ * Their care is mixed on purpose, as in demonstrations by people: some solutions are hasty (`#### 14`), the long ones more often.
+ * So the supervised team knows a better and a worse way to answer, and reinforcement has something to choose from.
  */
 export function demonstrations(problem: ArithmeticProblem, protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
-  const { uidSha, question } = problem;
-  const plan = chance(uidSha, 0) < TERSE_PLANS ? problem.plan.replace(/[^0-9]/gu, ' ') : problem.plan;
-  const solution = chance(uidSha, 8) < HASTY_SOLUTIONS ? `#### ${problem.answer}` : problem.solution;
+  const { question, plan, uidSha, level } = problem;
+  const hasty = chance(uidSha) < (SHORT_LEVELS.includes(level) ? HASTY_SOLUTIONS.short : HASTY_SOLUTIONS.long);
+  const solution = hasty ? `#### ${problem.answer}` : problem.solution;
   return [
     demonstration(tokenizer, renderPlain(renderContext(protocol, 0, question, new Map())), plan),
     demonstration(tokenizer, renderPlain(renderContext(protocol, 1, question, new Map([[0, plan]]))), solution),
   ];
 }
 
-/** A number in [0, 1) from eight hex digits of a hash. */
-const chance = (sha: string, start: number): number => Number.parseInt(sha.slice(start + 8, start + 16), 16) / 0x1_0000_0000;
+/** A number in [0, 1) from eight hex digits of a hash that the split does not look at. */
+const chance = (sha: string): number => Number.parseInt(sha.slice(8, 16), 16) / 0x1_0000_0000;
 
 function demonstration(tokenizer: Tokenizer, context: string, message: string): TrainingContext {
   const tokens = Int32Array.from([...tokenizer.encode(message), tokenizer.endToken]);

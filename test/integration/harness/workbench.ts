@@ -34,19 +34,19 @@ export type WorkbenchOptions = ServerOptions;
 /** The identifier under which the extension is installed: publisher.name of package.json. */
 export const EXTENSION_ID = 'c3-replay.c3-replay';
 
-/** Theme name, the class that it puts on the workbench, and the class that it puts on every webview's body. */
+/** Theme identifier and label, the class that it puts on the workbench, and the class that it puts on every webview's body. */
 const THEMES = {
-  dark: { name: 'Default Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
-  light: { name: 'Default Light Modern', workbench: 'vs', webview: 'vscode-light' },
-  highContrast: { name: 'Default High Contrast', workbench: 'hc-black', webview: 'vscode-high-contrast' },
+  dark: { name: 'Default Dark Modern', label: 'Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
+  light: { name: 'Default Light Modern', label: 'Light Modern', workbench: 'vs', webview: 'vscode-light' },
+  highContrast: { name: 'Default High Contrast', label: 'Dark High Contrast', workbench: 'hc-black', webview: 'vscode-high-contrast' },
 } as const;
 
 export type Theme = keyof typeof THEMES;
 
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
 const VIEWPORT = { width: 1400, height: 900 };
-const LOCATOR_TIMEOUT = 20_000;
-const WORKBENCH_TIMEOUT = 60_000;
+const LOCATOR_TIMEOUT = 30_000;
+const WORKBENCH_TIMEOUT = 120_000;
 const SCENARIO_TIMEOUT = 240_000;
 const CHROMIUM_FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
@@ -86,7 +86,6 @@ export class Workbench {
   readonly console: string[] = [];
   readonly #browser: Browser;
   #settings: Readonly<Record<string, unknown>>;
-  #settingsWritten = 0;
 
   private constructor(page: Page, server: EditorServer, browser: Browser, settings: Readonly<Record<string, unknown>>) {
     this.page = page;
@@ -101,12 +100,14 @@ export class Workbench {
   /** A server of its own with one window on a fresh workspace folder; to be closed. */
   static async open(options: WorkbenchOptions = {}): Promise<Workbench> {
     const server = await EditorServer.start(options);
+    let browser: Browser | undefined;
     try {
-      const browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
+      browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
       const workbench = new Workbench(await browser.newPage({ viewport: VIEWPORT }), server, browser, options.settings ?? {});
       await workbench.#load();
       return workbench;
     } catch (error) {
+      await browser?.close();
       await server.stop();
       throw error;
     }
@@ -136,7 +137,7 @@ export class Workbench {
   }
 
   async #load(): Promise<void> {
-    await this.page.goto(`${this.server.url}/?folder=${encodeURIComponent(this.folder)}`);
+    await this.page.goto(`${this.server.url}/?folder=${encodeURIComponent(this.folder)}`, { waitUntil: 'commit', timeout: WORKBENCH_TIMEOUT });
     await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: WORKBENCH_TIMEOUT });
   }
 
@@ -240,21 +241,19 @@ export class Workbench {
     return this.page.locator('.part.statusbar .statusbar-item').filter({ hasText: text }).first();
   }
 
-  /** Changes user settings, on top of the ones given so far, and waits until the window works with them. */
+  /** Changes user settings, on top of the ones given so far, and loads the window anew with them. */
   async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<void> {
     this.#settings = { ...this.#settings, ...changes };
-    // The window's title tells which settings it has read. An early change may come before the file is watched: then write again.
-    const mark = `settings ${String(++this.#settingsWritten)}`;
-    await eventually('the changed settings', async () => {
-      await this.server.writeSettings({ ...this.#settings, 'window.title': mark });
-      return eventually(mark, async () => (await this.page.title()) === mark, 2_000);
-    }, 2 * LOCATOR_TIMEOUT);
+    await this.server.writeSettings(this.#settings);
+    await this.reload();
   }
 
-  /** Changes the colour theme and waits until the window and its visible webviews wear it. */
+  /** Changes the colour theme as a user does, and waits until the window and its visible webviews wear it. */
   async setTheme(theme: Theme): Promise<void> {
-    const { name, workbench, webview } = THEMES[theme];
-    await this.changeSettings({ 'workbench.colorTheme': name });
+    const { name, label, workbench, webview } = THEMES[theme];
+    await this.runCommand('Preferences: Color Theme');
+    await this.pick(label);
+    this.#settings = { ...this.#settings, 'workbench.colorTheme': name };
     await this.page.locator(`.monaco-workbench.${workbench}`).waitFor();
     for (const frame of await this.#webviews()) {
       await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator(`body.${webview}`).waitFor();

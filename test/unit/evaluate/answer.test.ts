@@ -34,6 +34,7 @@ test('then the last balanced box', () => {
     ['\\boxed{3} or \\boxed {4}. The answer is 5', 'boxed', '4'],
     ['\\boxed{\\frac{1}{2}}', 'boxed', '\\frac{1}{2}'],
     ['\\boxed{\\{1, 2\\}}', 'boxed', '\\{1, 2\\}'],
+    ['\\boxed{[1, 2\\}}', 'boxed', '[1, 2\\}'],
     ['\\boxed{\\boxed{7}}', 'boxed', '7'],
     ['\\boxed{3} and cut \\boxed{4', 'boxed', '3'],
     ['an open { and \\boxed{3}', 'boxed', '3'],

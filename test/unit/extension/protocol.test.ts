@@ -36,7 +36,7 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001) },
     { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [] },
     Object.create({ type: 'cancelReplay' }),
-  ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message)?.slice(0, 80));
+  ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
   assert.equal(isTranscriptState({ version: 2, target, selected: null, collapsed: [] }), false);
   assert.equal(isTranscriptState({ version: 1, target: { ...target, phase: 'test' }, selected: null, collapsed: [] }), false);
   assert.equal(isTaxonomyState({ version: 1, run: 'r', selected: 'No Such Class' }), false);

@@ -72,6 +72,7 @@ test('a request about a sampled message leads back to the transcript of the run'
   const sampled = TranscriptOutline.read(writer, target).window(writer, target, 0).find((row) => row.branch)?.message ?? -1;
   const { alternatives } = addRequest(writer, sampled, ['third'], [1]);
   assert.deepEqual(targetOf(writer, alternatives[0] ?? -1), target);
+  assert.deepEqual(TranscriptOutline.read(writer, target).place(alternatives[0] ?? -1)?.ancestors, [0, 1]);
 });
 
 test('long transcripts travel in windows of equal size that join without a gap', () => {

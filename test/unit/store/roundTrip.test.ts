@@ -77,6 +77,9 @@ test('snapshots are kept by run; a file that comes later is added and never lost
   store.insertSnapshot({ id: 'cd'.repeat(32), run: RUN, iteration: 1, base: '/models/team', file: null });
   assert.deepEqual(store.snapshotsOfRun(RUN).map(({ iteration, file }) => [iteration, file]), [[0, 'kept.safetensors'], [1, null]]);
   assert.equal(store.snapshots(WEIGHTS)[1]?.file, null);
+  const ofFirstOnly = newDecision({ snapshot: 'cd'.repeat(32) });
+  store.insertDecision(ofFirstOnly);
+  assert.throws(() => store.insertDecision({ ...ofFirstOnly, run: 'run-2' }), storeErrorLike(/run run-2 has no snapshot cdcd/));
 });
 
 test('instances and environments are stored once; a changed answer is refused', (t) => {

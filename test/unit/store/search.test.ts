@@ -36,7 +36,7 @@ test('nothing that a user can type is an error or an operator', (t) => {
   const store = storeOfTexts(t);
   const cases: readonly [string, readonly number[]][] = [
     ['NEAR', [2]], ['NEAR(word stands, 2)', []], ['AND', [7]], ['AND OR NOT', [7]], ['NOT', [7]], ['x*', [6, 8]], ['x *', [6, 8]], ['add OR multiply', []],
-    ['body:add', []], ['{body} : add', []], ['^add', [0, 3]], ['-add', [0, 3]], ['add + the', [0]], ['(add', [0, 3]], ['add)', [0, 3]],
+    ['body:add', []], ['{body} : add', []], ['^add', [0, 3]], ['-add', [0, 3]], ['add + the', [0]], ['(add', [0, 3]], [' add ', [0, 3]], ['+ - add', [0, 3]], ['add)', [0, 3]],
     ['', []], ['   ', []], ['"', []], ['""', []], ['*', []], ['"*"', []], ["'", []], ['\\', []], ['\u0000', []], ['add\u0000the', [0]], ['\ud83d', []], ['a"b', []], ['""add""', [0, 3]],
     ["'; DROP TABLE decision; --", []], ['%', []], ['_', []], ['\u{1f600} add', [0, 3]],
   ];
