@@ -1,10 +1,10 @@
-/** `npm run pretrain`: makes the bundled team from scratch. Arguments: [folder] [work folder] [steps]. */
+/** `npm run pretrain`: makes the bundled team from scratch. Arguments: [folder] [work folder]. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pretrain } from '../training/pretrain.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 
-const [folder = 'media/team', workFolder = '.c3/pretrain', steps = '1500'] = process.argv.slice(2);
+const [folder = 'media/team', workFolder = '.c3/pretrain'] = process.argv.slice(2);
 const protocolPath = join('media/team', 'protocol.json');
 let interrupted = false;
 process.once('SIGINT', () => (interrupted = true));
@@ -14,10 +14,12 @@ await pretrain(
     folder,
     workFolder,
     seed: 1,
-    steps: Number(steps),
+    phases: [
+      // First careful work on large numbers, then demonstrations of mixed care at the level that the team is trained on.
+      { steps: 1200, levels: [0, 0, 0, 0, 1, 1, 1, 1], hasty: { short: 0, long: 0 }, peak: 2.5e-3, warmupFraction: 0.03, floorFraction: 0.1 },
+      { steps: 200, levels: [1, 1, 1, 1], hasty: { short: 0.2, long: 0.65 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
+    ],
     problemsPerStep: 32,
-    learningRate: 2.5e-3,
-    levels: [1, 1, 1, 1],
     checkpointEvery: 100,
     vocabularySize: 1024,
     architecture: {

@@ -4,7 +4,8 @@ import type { Episode, RunRecord, Step } from '../shared/records.ts';
 import type { RoundNode } from './runsModel.ts';
 
 const STAGES = { load: 'Loading', 'evaluate-before': 'Evaluation before', train: 'Training', 'evaluate-after': 'Evaluation after' } as const;
-const LABEL = 80;
+/** Characters of a text beside others in a list. */
+const LABEL = 60;
 
 /** The stage of a run with its place in it. */
 export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): string {

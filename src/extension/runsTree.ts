@@ -104,7 +104,7 @@ function episodeItem(node: EpisodeNode): TreeItem {
   item.id = node.id;
   item.iconPath = episodeIcon(episode.return);
   item.description = oneLine(node.text);
-  item.tooltip = `${episode.question}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
+  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
   item.accessibilityInformation = { label: `${episodeReturn(episode.return)}: ${episodeLabel(episode)}` };
   item.contextValue = 'episode';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };

@@ -1,12 +1,13 @@
 /** Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places. */
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error, CancelledError } from '../shared/errors.ts';
+import { exactThreads } from './exactThreads.ts';
 import { buildDecodeGraph, buildPrefillGraph, cacheNames } from './generationGraph.ts';
 import { parameterFeeds } from './model.ts';
 import { Stream } from './random.ts';
 import { sampleToken, type TokenSampling } from './sample.ts';
 import { floatData, floats, longs, Session, type DeviceSettings, type Outputs } from './session.ts';
-import type { TransformerConfig } from './transformer.ts';
+import { checkTokens, type TransformerConfig } from './transformer.ts';
 
 export interface GenerationRequest extends TokenSampling {
   readonly prompt: Int32Array;
@@ -65,14 +66,16 @@ export class Generator {
     this.decode = decode;
   }
 
+  /** Compiles the graphs; they use fewer threads than given where more would make a result depend on its batch. */
   static async create(config: TransformerConfig, device: DeviceSettings): Promise<Generator> {
-    const [prefill, decode] = [await Session.create(buildPrefillGraph(config), device), await Session.create(buildDecodeGraph(config), device)];
+    const exact = { threads: exactThreads(config, device.threads) };
+    const [prefill, decode] = [await Session.create(buildPrefillGraph(config), exact), await Session.create(buildDecodeGraph(config), exact)];
     return new Generator(config, prefill, decode);
   }
 
   /**
    * Answers every request, in the order given.
-   * @throws C3Error('input') when a prompt with its new tokens exceeds the model's positions; CancelledError
+   * @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token; CancelledError
    */
   async generate(parameters: Float32Array, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
     const weights = parameterFeeds(this.config, parameters);
@@ -94,6 +97,8 @@ export class Generator {
     requests.forEach((request, index) => {
       const needed = request.prompt.length + request.maxNewTokens;
       if (request.prompt.length === 0) throw new C3Error('input', `Request ${String(index)} has an empty prompt; give at least one token.`);
+      if (request.maxNewTokens < 1) throw new C3Error('input', `Request ${String(index)} asks for no new tokens; set max_new_tokens to at least 1.`);
+      checkTokens(this.config, request.prompt, `Request ${String(index)}`);
       if (needed > this.config.maxPositions) {
         throw new C3Error(
           'input',

@@ -1,9 +1,10 @@
 /** Graphs that generate: prefill of whole prompts, and one decoding step over a key-value cache. */
 import { Graph, type Value } from './graph.ts';
+import { expandLike } from './ops/broadcast.ts';
 import { div, lessOrEqual, select } from './ops/elementwise.ts';
 import { gatherRows } from './ops/gather.ts';
 import { logSoftmax } from './ops/normalise.ts';
-import { expandLike, reshape, unsqueeze } from './ops/shape.ts';
+import { reshape, unsqueeze } from './ops/shape.ts';
 import { packedBias } from './trainingGraph.ts';
 import { forward, logits, parameterInputs, type LayerKeyValues, type TransformerConfig } from './transformer.ts';
 

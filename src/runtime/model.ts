@@ -8,7 +8,7 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 import { Stream, streamKey } from './random.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 import { floats } from './session.ts';
-import { parameterSpecs, type TransformerConfig } from './transformer.ts';
+import { graphParameterSpecs, parameterSpecs, type ParameterSpec, type TransformerConfig } from './transformer.ts';
 
 /** Where a parameter lies in the flat vector. */
 export interface ParameterView {
@@ -29,7 +29,7 @@ const configSchema = z.object({
   num_hidden_layers: z.int().positive(),
   num_attention_heads: z.int().positive(),
   num_key_value_heads: z.int().positive(),
-  head_dim: z.int().positive(),
+  head_dim: z.int().positive().multipleOf(2),
   rms_norm_eps: z.number().positive(),
   rope_theta: z.number().positive(),
   max_position_embeddings: z.int().positive(),
@@ -38,8 +38,12 @@ const configSchema = z.object({
 
 /** The layout of the flat parameter vector. */
 export function parameterViews(config: TransformerConfig): readonly ParameterView[] {
+  return consecutiveViews(parameterSpecs(config));
+}
+
+function consecutiveViews(specs: readonly ParameterSpec[]): readonly ParameterView[] {
   let offset = 0;
-  return parameterSpecs(config).map(({ name, shape }) => {
+  return specs.map(({ name, shape }) => {
     const length = shape.reduce((product, dim) => product * dim, 1);
     const view = { name, shape, offset, length };
     offset += length;
@@ -51,10 +55,10 @@ export function parameterCount(config: TransformerConfig): number {
   return parameterViews(config).reduce((total, view) => total + view.length, 0);
 }
 
-/** One tensor per parameter, sharing the memory of the flat vector. */
+/** One tensor per parameter input of a graph, sharing the memory of the flat vector. */
 export function parameterFeeds(config: TransformerConfig, flat: Float32Array): Record<string, Tensor> {
   const feeds: Record<string, Tensor> = {};
-  for (const { name, shape, offset, length } of parameterViews(config)) feeds[name] = floats(flat.subarray(offset, offset + length), shape);
+  for (const { name, shape, offset, length } of consecutiveViews(graphParameterSpecs(config))) feeds[name] = floats(flat.subarray(offset, offset + length), shape);
   return feeds;
 }
 
@@ -105,6 +109,7 @@ export async function loadParameters(config: TransformerConfig, path: string): P
     if (tensor.shape.join('x') !== view.shape.join('x')) {
       throw new C3Error('model', `${path}: tensor ${view.name} has shape [${tensor.shape.join(', ')}] where ${CONFIG_FILE} needs [${view.shape.join(', ')}].`);
     }
+    if (!tensor.data.every(Number.isFinite)) throw new C3Error('model', `${path}: tensor ${view.name} holds a value that is no finite number; copy the weights again from their source.`);
     flat.set(tensor.data, view.offset);
   }
   return flat;

@@ -1,7 +1,9 @@
 /** Packing training data into rows: one shared context per row, followed by its messages as separate segments. */
 import type { Tensor } from 'onnxruntime-node';
+import { C3Error } from '../shared/errors.ts';
 import { counting, roundUp } from './generate.ts';
 import { floats, longs } from './session.ts';
+import { checkTokens, type TransformerConfig } from './transformer.ts';
 
 export interface TrainingMessage {
   readonly tokens: Int32Array;
@@ -37,6 +39,23 @@ const TIME_MULTIPLE = 16;
 /** Input tokens of a context packed with its messages; each message's last token is a target only. */
 export const packedLength = (context: TrainingContext): number =>
   context.messages.reduce((total, message) => total + message.tokens.length - 1, context.prompt.length);
+
+/** @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown token */
+export function checkContexts(config: TransformerConfig, contexts: readonly TrainingContext[]): void {
+  contexts.forEach(({ prompt, messages }, index) => {
+    const place = `Training context ${String(index)}`;
+    checkTokens(config, prompt, place);
+    for (const { tokens } of messages) {
+      if (prompt.length === 0 || tokens.length === 0) throw new C3Error('input', `${place} has an empty prompt or message; give each at least one token.`);
+      // The last token is predicted, never read.
+      const needed = prompt.length + tokens.length - 1;
+      if (needed > config.maxPositions) {
+        throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten it.`);
+      }
+      checkTokens(config, tokens, place);
+    }
+  });
+}
 
 /**
  * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order given).
@@ -97,11 +116,11 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly numbe
       });
     });
   });
-  // Two targets at least: a matrix product of one row takes another kernel.
+  // Two targets at least: a matrix product of one row takes another kernel. The copy weighs nothing.
   if (targets.length === 1) {
     selected.push(selected[0] ?? 0n);
     targets.push(targets[0] ?? 0n);
-    for (const column of Object.values(columns)) column.push(0);
+    for (const column of Object.values(columns)) column.push(column[0] ?? 0);
   }
   const real = placements.reduce((total, { context, message }) => total + (contexts[context]?.messages[message]?.tokens.length ?? 0), 0);
   const column = (values: readonly number[]): Tensor => floats(Float32Array.from(values), [values.length, 1]);

@@ -158,8 +158,11 @@ class RemoteRuntime implements ModelRuntime {
   }
 
   async close(): Promise<void> {
-    if (this.failure === undefined) await this.call<undefined>({ method: 'close', arguments: [] });
-    await this.worker.terminate();
+    try {
+      if (this.failure === undefined) await this.call<undefined>({ method: 'close', arguments: [] });
+    } finally {
+      await this.worker.terminate();
+    }
   }
 
   /** The worker answers a method with that method's result: the one place where its type is taken on trust. */
@@ -168,6 +171,7 @@ class RemoteRuntime implements ModelRuntime {
     const id = this.nextId++;
     const flag = new Int32Array(new SharedArrayBuffer(4));
     return new Promise<Answer>((resolve, reject) => {
+      this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
       this.pending.set(id, {
         resolve: (result) => {
           resolve(result as Answer);
@@ -180,7 +184,6 @@ class RemoteRuntime implements ModelRuntime {
       this.poll ??= setInterval(() => {
         this.raiseFlags();
       }, CANCEL_POLL);
-      this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
     });
   }
 
@@ -226,6 +229,9 @@ export async function startRuntime(entry: URL, device: DeviceSettings): Promise<
     });
     worker.once('error', (error) => {
       reject(new C3Error('engine', `The runtime's worker thread did not start: ${messageOf(error)}; run \`c3 doctor\`.`, { cause: error }));
+    });
+    worker.once('exit', () => {
+      reject(new C3Error('engine', "The runtime's worker thread ended before it served; run `c3 doctor`."));
     });
   });
   return new RemoteRuntime(worker, environment);

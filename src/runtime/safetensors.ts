@@ -30,9 +30,10 @@ export function readSafetensors(file: Uint8Array, place: string): { tensors: Map
   if (typeof header !== 'object' || header === null || Array.isArray(header)) throw fail('the safetensors header is not an object');
   const tensors = new Map<string, NamedTensor>();
   const metadata: Record<string, string> = {};
-  for (const [name, entry] of Object.entries(header)) {
+  for (const [name, entry] of Object.entries(header) as [string, unknown][]) {
     if (name === '__metadata__') {
-      for (const [key, value] of Object.entries(entry as object)) metadata[key] = String(value);
+      if (typeof entry !== 'object' || entry === null) throw fail('the safetensors metadata is not an object');
+      for (const [key, value] of Object.entries(entry)) metadata[key] = String(value);
       continue;
     }
     const { dtype, shape, start, end } = checkedEntry(entry, name, fail);

@@ -44,12 +44,12 @@ function argmax(row: Float32Array): number {
   return best;
 }
 
-/** Ids that survive top-k and top-p, most likely first; undefined where nothing is cut. */
+/** Ids that survive top-k and top-p, in token order; undefined where nothing is cut. */
 function truncated(row: Float32Array, { topP, topK }: TokenSampling): number[] | undefined {
   if (topP >= 1 && (topK === 0 || topK >= row.length)) return undefined;
   const order = Array.from(row, (_, token) => token).sort((a, b) => (row[b] ?? 0) - (row[a] ?? 0) || a - b);
   const candidates = topK === 0 ? order : order.slice(0, topK);
-  if (topP >= 1) return candidates;
+  if (topP >= 1) return candidates.sort((a, b) => a - b);
   let mass = 0;
   for (const token of candidates) mass += Math.exp(row[token] ?? -Infinity);
   let cumulative = 0;
@@ -57,5 +57,5 @@ function truncated(row: Float32Array, { topP, topK }: TokenSampling): number[] |
     cumulative += Math.exp(row[token] ?? -Infinity);
     return cumulative >= topP * mass;
   });
-  return candidates.slice(0, cut + 1);
+  return candidates.slice(0, cut + 1).sort((a, b) => a - b);
 }

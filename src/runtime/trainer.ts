@@ -1,7 +1,9 @@
 /** Scoring and optimiser steps over packed contexts, with gradient accumulation inside the graph. */
-import { CancelledError } from '../shared/errors.ts';
+import { C3Error, CancelledError } from '../shared/errors.ts';
+import { exactThreads } from './exactThreads.ts';
+import type { Graph } from './graph.ts';
 import { parameterFeeds } from './model.ts';
-import { packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
+import { checkContexts, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
 import { floatData, floats, Session, type DeviceSettings, type Feeds } from './session.ts';
 import { ADAMW, buildScoreGraph, buildTrainingGraph, type LossKind } from './trainingGraph.ts';
 import type { TransformerConfig } from './transformer.ts';
@@ -38,7 +40,7 @@ export interface StepResult {
 }
 
 /** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
-const MICRO_BATCH_TOKENS = 2560;
+const MICRO_BATCH_TOKENS = 2048;
 
 export const initialState = (parameters: Float32Array): TrainingState => ({
   parameters,
@@ -60,10 +62,12 @@ export class Trainer {
 
   /**
    * Log-probabilities of every message token, per context and message.
-   * @throws CancelledError
+   * @throws C3Error('input') when a context cannot be scored; CancelledError between micro-batches
    */
   async score(parameters: Float32Array, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
-    const session = await this.session('score', () => buildScoreGraph(this.config));
+    checkContexts(this.config, contexts);
+    const exact = { threads: exactThreads(this.config, this.device.threads) };
+    const session = await this.session('score', () => buildScoreGraph(this.config), exact);
     const weights = parameterFeeds(this.config, parameters);
     const result: Float32Array[][] = contexts.map(() => []);
     for (const batch of packContexts(contexts, MICRO_BATCH_TOKENS, 0)) {
@@ -76,9 +80,10 @@ export class Trainer {
 
   /**
    * One optimiser step on the token mean over all contexts. Bad input or a cancel leaves the given state as it was.
-   * @throws CancelledError between micro-batches
+   * @throws C3Error('input') when a context cannot be scored, C3Error('model') when the numbers overflow; CancelledError between micro-batches
    */
   async step(state: TrainingState, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepResult> {
+    checkContexts(this.config, contexts);
     const tokens = contexts.reduce((total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
     const batches = packContexts(contexts, MICRO_BATCH_TOKENS, 1 / tokens);
     const weights = parameterFeeds(this.config, state.parameters);
@@ -117,13 +122,17 @@ export class Trainer {
         accumulated = floatData(outputs, 'gradient');
         continue;
       }
+      const gradientNorm = number('gradientNorm');
+      if (!Number.isFinite(totals.loss + gradientNorm)) {
+        throw new C3Error('model', `Optimiser step ${String(t)} gave a loss or gradient that is no finite number; lower the learning rate and resume.`);
+      }
       const next: TrainingState = {
         parameters: floatData(outputs, 'newParameters'),
         momentum: floatData(outputs, 'newMomentum'),
         variance: floatData(outputs, 'newVariance'),
         step: t,
       };
-      return { state: next, ...totals, gradientNorm: number('gradientNorm'), tokens };
+      return { state: next, ...totals, gradientNorm, tokens };
     }
     return { state, ...totals, gradientNorm: 0, tokens: 0 };
   }
@@ -135,13 +144,13 @@ export class Trainer {
 
   private trainingSession(loss: LossKind, accumulate: boolean, update: boolean): Promise<Session> {
     const key = `${loss} ${String(accumulate)} ${String(update)}`;
-    return this.session(key, () => buildTrainingGraph(this.config, { loss, accumulate, update, adamw: ADAMW }));
+    return this.session(key, () => buildTrainingGraph(this.config, { loss, accumulate, update, adamw: ADAMW }), this.device);
   }
 
-  private session(key: string, build: () => Parameters<typeof Session.create>[0]): Promise<Session> {
+  private session(key: string, build: () => Graph, device: DeviceSettings): Promise<Session> {
     const known = this.sessions.get(key);
     if (known !== undefined) return known;
-    const created = Session.create(build(), this.device);
+    const created = Session.create(build(), device);
     this.sessions.set(key, created);
     return created;
   }

@@ -78,7 +78,7 @@ export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'f
  * for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1];
  * with `accumulate` accumulated float [parameters]; with `update` parametersFlat, momentum, variance float [parameters] and
  * learningRate, correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1].
- * Parameters are also given one by one under their checkpoint names: views on the same flat vector.
+ * Parameters are also given one by one, as graphParameterSpecs names them: views on the same flat vector.
  *
  * Outputs: loss [], logprobs [targets, 1]; for `ppo` kl [], clipped [], deviation [] (largest |ratio - 1|);
  * `gradient` [parameters], or with `update` newParameters, newMomentum, newVariance [parameters] and gradientNorm [].

@@ -2,6 +2,7 @@
  * A decoder-only transformer of the Llama family: RMSNorm, rotary positions (half-split), grouped-query attention, SwiGLU.
  * Parameter names and layouts are those of Hugging Face checkpoints: a linear weight is [out, in].
  */
+import { C3Error } from '../shared/errors.ts';
 import type { Dim, Graph, Value } from './graph.ts';
 import { add, mul, silu, sub } from './ops/elementwise.ts';
 import { gatherRows } from './ops/gather.ts';
@@ -21,6 +22,13 @@ export interface TransformerConfig {
   readonly ropeTheta: number;
   readonly maxPositions: number;
   readonly tieEmbeddings: boolean;
+}
+
+/** @throws C3Error('input') when a token id lies outside the vocabulary: the tokenizer belongs to another model */
+export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32Array, place: string): void {
+  const unknown = tokens.find((token) => token < 0 || token >= vocabularySize);
+  if (unknown === undefined) return;
+  throw new C3Error('input', `${place} has the token id ${String(unknown)} where the model knows ${String(vocabularySize)} tokens; use the model's own tokenizer.`);
 }
 
 export interface ParameterSpec {
@@ -53,11 +61,23 @@ export function parameterSpecs(config: TransformerConfig): readonly ParameterSpe
   return specs;
 }
 
+/**
+ * The parameters as graphs take them: in checkpoint order, but each layer's q_proj, k_proj and v_proj as one matrix `qkv_proj`. The three are
+ * neighbours in checkpoint order, so the joined matrix is a view of the same numbers.
+ */
+export function graphParameterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
+  const joined = (config.heads + 2 * config.keyValueHeads) * config.headDim;
+  return parameterSpecs(config).flatMap(({ name, shape }) => {
+    if (/[kv]_proj\.weight$/.test(name)) return [];
+    return name.endsWith('q_proj.weight') ? [{ name: name.replace('q_proj', 'qkv_proj'), shape: [joined, config.hiddenSize] }] : [{ name, shape }];
+  });
+}
+
 export type Parameters = ReadonlyMap<string, Value>;
 
-/** Declares every parameter as a graph input. Graphs that must agree bit for bit all take their weights as inputs. */
+/** Declares the parameters as graph inputs. Graphs that must agree bit for bit all take their weights as inputs. */
 export function parameterInputs(g: Graph, config: TransformerConfig): Parameters {
-  return new Map(parameterSpecs(config).map(({ name, shape }) => [name, g.floatInput(name, shape)]));
+  return new Map(graphParameterSpecs(config).map(({ name, shape }) => [name, g.floatInput(name, shape)]));
 }
 
 /** The keys and values of one layer, [rows, key-value heads, slots, head width]. */
@@ -95,15 +115,19 @@ export function forward(g: Graph, config: TransformerConfig, parameters: Paramet
   const linear = (x: Value, name: string): Value => matmul(g, x, swapLast(g, weight(name)));
   const rotation = rotaryTables(g, config, inputs.positions);
   const bias = biasForGroups(g, config, inputs.bias);
+  /** Heads that carry rotary positions: queries and keys. */
+  const turned = config.heads + config.keyValueHeads;
   const fresh: LayerKeyValues[] = [];
   let hidden = gatherRows(g, weight('model.embed_tokens.weight'), inputs.tokens);
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = `model.layers.${String(layer)}`;
     const normed = rmsNorm(g, hidden, weight(`${prefix}.input_layernorm.weight`), config.rmsEpsilon);
-    const queries = rotate(g, splitHeads(g, linear(normed, `${prefix}.self_attn.q_proj.weight`), config.heads, config.headDim), rotation);
+    const projected = splitHeads(g, linear(normed, `${prefix}.self_attn.qkv_proj.weight`), turned + config.keyValueHeads, config.headDim);
+    const rotated = rotate(g, slice(g, projected, 1, 0, turned), rotation);
+    const queries = slice(g, rotated, 1, 0, config.heads);
     const own: LayerKeyValues = {
-      keys: rotate(g, splitHeads(g, linear(normed, `${prefix}.self_attn.k_proj.weight`), config.keyValueHeads, config.headDim), rotation),
-      values: splitHeads(g, linear(normed, `${prefix}.self_attn.v_proj.weight`), config.keyValueHeads, config.headDim),
+      keys: slice(g, rotated, 1, config.heads, turned),
+      values: slice(g, projected, 1, turned, turned + config.keyValueHeads),
     };
     fresh.push(own);
     const attended = attention(g, config, queries, inputs.extend?.(layer, own) ?? own, bias);

@@ -124,7 +124,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
       mustChange(insertStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
     }),
     finishStep: guarded(session, (run, iteration, metrics, ledger) => {
-      for (const [name, value] of Object.entries(metrics)) {
+      for (const [name, value] of Object.entries({ ...metrics })) {
         refuseNotFinite(`${name} of step ${iteration} of run ${run}`, value);
       }
       const row = { run, iteration, metrics: JSON.stringify(metrics), ledger: JSON.stringify(ledger) };

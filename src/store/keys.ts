@@ -5,15 +5,15 @@ import type { Session } from './sqlite.ts';
 
 export interface KeyWriter {
   /** @throws C3Error('store') when the instance was not inserted */
-  instanceId(uidSha: string): number;
+  readonly instanceId: (uidSha: string) => number;
   /** @throws C3Error('store') when the run has no such snapshot */
-  snapshotId(run: string, weights: string): number;
+  readonly snapshotId: (run: string, weights: string) => number;
   /** Stored on first sight. */
-  environmentId(environment: NumericEnvironment): number;
+  readonly environmentId: (environment: NumericEnvironment) => number;
   /** Stored on first sight. @throws C3Error('store') when it is stored with another answer */
-  storeInstance(instance: Instance): void;
+  readonly storeInstance: (instance: Instance) => void;
   /** Forgets what was remembered: rows may have been rolled back. */
-  forget(): void;
+  readonly forget: () => void;
 }
 
 export function keyWriter({ db, path }: Session): KeyWriter {

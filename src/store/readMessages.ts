@@ -53,13 +53,16 @@ export function treeReader({ db }: Session): TreeOf {
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(`SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${group} ORDER BY id`);
   const newest = db.prepare<[TreeGroup], string>(`
     SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${group}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${group})`).pluck();
-  // Ids are never used twice, so the newest ones name the group and its state at once.
+  // A committed id is never used again, so the newest ones name the group and its state at once.
   const kept = new Map<string, Tree>();
 
   return ({ run, phase, iteration, instance }) => {
     const asked = { run, phase, iteration, instance };
     const state = newest.get(asked) ?? '';
     const tree = kept.get(state) ?? buildTree(rows.all(asked), episodes.all(asked));
+    if (db.inTransaction) {
+      return tree;
+    }
     kept.delete(state);
     kept.set(state, tree);
     const [oldest] = kept.keys();

@@ -1,6 +1,6 @@
 /** Reading runs, steps, snapshots, instances and episodes. */
 import type { Episode, Instance, Ledger, NumericEnvironment, RunRecord, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
-import { checkedPage, notFound, parseJson } from './rows.ts';
+import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import type { Page, Round, StoreCounts, StoreReader } from './types.ts';
@@ -61,10 +61,11 @@ export function runReaders(session: Session): RunReaders {
   };
 }
 
+// The store wrote this JSON itself.
 function runOf(row: RunRow): RunRecord {
-  return { ...row, summary: row.summary === null ? null : parseJson<RunSummary>(row.summary) };
+  return { ...row, summary: row.summary === null ? null : (JSON.parse(row.summary) as RunSummary) };
 }
 
 function stepOf(row: StepRow): Step {
-  return { ...row, metrics: row.metrics === null ? null : parseJson<StepMetrics>(row.metrics), ledger: parseJson<Ledger>(row.ledger) };
+  return { ...row, metrics: row.metrics === null ? null : (JSON.parse(row.metrics) as StepMetrics), ledger: JSON.parse(row.ledger) as Ledger };
 }

@@ -17,8 +17,3 @@ export function checkedPage({ offset, limit }: Page): Page {
   }
   return { offset, limit };
 }
-
-/** JSON that this room wrote itself. */
-export function parseJson<Value>(json: string): Value {
-  return JSON.parse(json) as Value;
-}

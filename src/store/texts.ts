@@ -8,11 +8,11 @@ const KEPT_CONTEXTS = 256;
 
 export interface TextWriter {
   /** The row of a text, stored on first sight. */
-  textId(body: string): number;
+  readonly textId: (body: string) => number;
   /** The row of a context. @throws C3Error('store') when its key stands for another context */
-  contextId(key: string, body: string): number;
+  readonly contextId: (key: string, body: string) => number;
   /** Forgets what was remembered: rows may have been rolled back. */
-  forget(): void;
+  readonly forget: () => void;
 }
 
 export function textWriter({ db, path }: Session): TextWriter {

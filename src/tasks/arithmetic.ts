@@ -1,5 +1,5 @@
 /**
- * The bundled task: graded word problems of two to four steps, with demonstrations for both roles of the bundled team.
+ * The bundled task: word problems of two to four steps in eight graded levels, with demonstrations for both roles of the bundled team.
  * A plan is the flat expression, read strictly left to right without precedence: `12+7-5*2` is ((12+7)-5)*2 = 28.
  */
 import { C3Error } from '../shared/errors.ts';
@@ -19,16 +19,15 @@ export interface ArithmeticRequest {
   readonly seed: string;
   /** Distinct questions wanted. */
   readonly count: number;
-  /** Mix weights of the levels 1 to 4, by position; missing ones are 0. Default: all equal. */
+  /** Mix weights of the levels 1 to 8, by position; missing ones are 0. Default: levels 1 to 4 alike. */
   readonly levels?: readonly number[];
 }
 
 export const MAX_PROBLEMS = 1_000_000;
-const EQUAL_MIX: readonly number[] = [1, 1, 1, 1];
+const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 const DISTRACTOR_SHARE = 0.3;
 const GROUPED_SHARE = 0.6;
 const SHARED_ENDING_SHARE = 0.5;
-const LARGEST_FACTOR = 5;
 
 interface LevelRule {
   readonly level: number;
@@ -36,15 +35,22 @@ interface LevelRule {
   readonly limit: number;
   readonly largestStart: number;
   readonly largestTerm: number;
-  /** True: at least one step multiplies or divides; false: none does. */
-  readonly factors: boolean;
+  /** Above 1: at least one step multiplies or divides, by at most this; 0: none does. */
+  readonly largestFactor: number;
+  /** True: an irrelevant number may stand in the story. */
+  readonly distracted: boolean;
 }
 
+/** Levels 5 to 8 tell the stories of levels 1 to 4 with larger numbers. */
 const LEVEL_RULES: readonly LevelRule[] = [
-  { level: 1, steps: 2, limit: 40, largestStart: 20, largestTerm: 12, factors: false },
-  { level: 2, steps: 2, limit: 60, largestStart: 20, largestTerm: 12, factors: true },
-  { level: 3, steps: 3, limit: 60, largestStart: 20, largestTerm: 12, factors: true },
-  { level: 4, steps: 4, limit: 60, largestStart: 20, largestTerm: 12, factors: true },
+  { level: 1, steps: 2, limit: 40, largestStart: 20, largestTerm: 12, largestFactor: 0, distracted: false },
+  { level: 2, steps: 2, limit: 60, largestStart: 20, largestTerm: 12, largestFactor: 5, distracted: true },
+  { level: 3, steps: 3, limit: 60, largestStart: 20, largestTerm: 12, largestFactor: 5, distracted: true },
+  { level: 4, steps: 4, limit: 60, largestStart: 20, largestTerm: 12, largestFactor: 5, distracted: true },
+  { level: 5, steps: 2, limit: 99, largestStart: 20, largestTerm: 15, largestFactor: 0, distracted: false },
+  { level: 6, steps: 2, limit: 99, largestStart: 30, largestTerm: 20, largestFactor: 6, distracted: true },
+  { level: 7, steps: 3, limit: 199, largestStart: 30, largestTerm: 30, largestFactor: 6, distracted: true },
+  { level: 8, steps: 4, limit: 199, largestStart: 30, largestTerm: 30, largestFactor: 6, distracted: true },
 ];
 
 type Operator = '+' | '-' | '*' | '/';
@@ -77,7 +83,7 @@ export function generateArithmetic(request: ArithmeticRequest): ArithmeticProble
  * Its uid holds the index of its draw, so under one mix of levels a uid names one question whatever the count.
  * @throws C3Error('input') for levels that are no mix
  */
-export function distinctProblems(seed: string, levels: readonly number[] = EQUAL_MIX): Iterable<ArithmeticProblem> {
+export function distinctProblems(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<ArithmeticProblem> {
   checkLevels(levels);
   return distinctQuestions(drawProblems(seed, levels));
 }
@@ -93,7 +99,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
   const stream = new HashedStream(`arithmetic\0${seed}\0${index}`);
   const rule = stream.weighted(LEVEL_RULES, levels);
   const { start, steps } = drawSteps(stream, rule);
-  const question = tell(stream, start, steps, rule.level >= 2 && stream.chance(DISTRACTOR_SHARE));
+  const question = tell(stream, start, steps, rule.distracted && stream.chance(DISTRACTOR_SHARE));
   const answer = String(steps.at(-1)?.value ?? start);
   return {
     uid: `arithmetic-${seed}-${index}`,
@@ -118,7 +124,7 @@ function drawSteps(stream: HashedStream, rule: LevelRule): { start: number; step
       steps.push(step);
       value = step.value;
     }
-    if (!rule.factors || steps.some((step) => step.operator === '*' || step.operator === '/')) {
+    if (rule.largestFactor === 0 || steps.some((step) => step.operator === '*' || step.operator === '/')) {
       return { start, steps };
     }
   }
@@ -128,8 +134,8 @@ function drawSteps(stream: HashedStream, rule: LevelRule): { start: number; step
 function drawStep(stream: HashedStream, value: number, rule: LevelRule): Step {
   const additions = candidates(2, Math.min(rule.largestTerm, rule.limit - value), () => true);
   const subtractions = candidates(2, Math.min(rule.largestTerm, value - 1), () => true);
-  const multipliers = candidates(2, rule.factors ? LARGEST_FACTOR : 0, (factor) => value * factor <= rule.limit);
-  const divisors = candidates(2, rule.factors ? LARGEST_FACTOR : 0, (factor) => value % factor === 0);
+  const multipliers = candidates(2, rule.largestFactor, (factor) => value * factor <= rule.limit);
+  const divisors = candidates(2, rule.largestFactor, (factor) => value % factor === 0);
   const options: Step[][] = [
     additions.map((operand) => ({ operator: '+', operand, value: value + operand })),
     subtractions.map((operand) => ({ operator: '-', operand, value: value - operand })),

@@ -24,8 +24,8 @@ export const configSchema = z.strictObject({
       /** Generated arithmetic unless files are given. */
       train_file: z.string().min(1).nullable().default(null),
       evaluation_file: z.string().min(1).nullable().default(null),
-      /** Mix weights of the arithmetic levels 1 to 4. */
-      levels: z.array(z.number().min(0)).min(1).max(4).default([1, 1, 1, 1]),
+      /** Mix weights of the arithmetic levels 1 to 8. */
+      levels: z.array(z.number().min(0)).min(1).max(8).default([1, 1, 1, 1]),
       /** Stop when a training question is also evaluated. */
       refuse_overlap: z.boolean().default(true),
     })

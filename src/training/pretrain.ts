@@ -20,17 +20,27 @@ export interface PretrainSettings {
   /** Where checkpoints of an unfinished pretraining lie. */
   readonly workFolder: string;
   readonly seed: number;
-  readonly steps: number;
+  readonly phases: readonly PretrainPhase[];
   readonly problemsPerStep: number;
-  readonly learningRate: number;
-  /** Mix weights of the task's levels. */
-  readonly levels: readonly number[];
   readonly checkpointEvery: number;
   readonly vocabularySize: number;
   readonly architecture: Omit<TransformerConfig, 'vocabularySize'>;
   readonly device: DeviceSettings;
   readonly cancelled: () => boolean;
   readonly report: (line: string) => void;
+}
+
+/** A stretch of steps with data and a learning rate of its own; the optimiser's state goes on from one phase to the next. */
+export interface PretrainPhase {
+  readonly steps: number;
+  /** Mix weights of the task's levels. */
+  readonly levels: readonly number[];
+  /** Share of the solutions that jump to the answer, for problems of two steps and for longer ones. */
+  readonly hasty: { readonly short: number; readonly long: number };
+  /** As in cosineSchedule. */
+  readonly peak: number;
+  readonly warmupFraction: number;
+  readonly floorFraction: number;
 }
 
 export const LOG_FILE = 'pretrain.log.jsonl';
@@ -40,8 +50,11 @@ const TOKENIZER_SAMPLE = 5000;
 export async function pretrain(settings: PretrainSettings, protocol: Protocol): Promise<void> {
   await mkdir(settings.workFolder, { recursive: true });
   await mkdir(settings.folder, { recursive: true });
-  const problems = generateSplit({ seed: `pretrain-${String(settings.seed)}`, train: settings.steps * settings.problemsPerStep, evaluation: 0, levels: settings.levels }).train;
-  await writeTokenizer(settings, protocol, problems.slice(0, TOKENIZER_SAMPLE));
+  const problems = settings.phases.map(
+    ({ steps, levels }, index) =>
+      generateSplit({ seed: `pretrain-${String(settings.seed + index)}`, train: steps * settings.problemsPerStep, evaluation: 0, levels }).train,
+  );
+  await writeTokenizer(settings, protocol, problems[0]?.slice(0, TOKENIZER_SAMPLE) ?? []);
   const tokenizer = await loadTokenizer(settings.folder);
   const config: TransformerConfig = { ...settings.architecture, vocabularySize: tokenizer.vocabularySize };
   let state = (await resume(settings, config)) ?? initialState(initialParameters(config, settings.seed));
@@ -49,35 +62,38 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   if (state.step === 0) await rm(log, { force: true });
   settings.report(`${String(parameterCount(config))} parameters, ${String(tokenizer.vocabularySize)} tokens, from step ${String(state.step)}`);
   const trainer = new Trainer(config, settings.device);
-  const rate = cosineSchedule({ peak: settings.learningRate, warmupFraction: 0.03, totalSteps: settings.steps, floorFraction: 0.1 });
-  while (state.step < settings.steps) {
-    const started = performance.now();
-    const batch = problems.slice(state.step * settings.problemsPerStep, (state.step + 1) * settings.problemsPerStep);
-    const contexts = batch.flatMap((problem) => demonstrations(problem, protocol, tokenizer));
-    const learningRate = rate(state.step);
-    const result = await trainer.step(state, contexts, { loss: 'supervised', learningRate, temperature: 1, klCoefficient: 0 }, settings.cancelled);
-    state = result.state;
-    const line = { step: state.step, loss: round(result.loss), gradientNorm: round(result.gradientNorm), learningRate: round(learningRate), milliseconds: Math.round(performance.now() - started) };
-    await appendFile(log, `${JSON.stringify(line)}\n`);
-    if (state.step % 10 === 0) settings.report(JSON.stringify(line));
-    if (state.step % settings.checkpointEvery === 0 || state.step === settings.steps) await checkpoint(settings, config, state);
+  let first = 0;
+  for (const [index, phase] of settings.phases.entries()) {
+    const rate = cosineSchedule({ peak: phase.peak, warmupFraction: phase.warmupFraction, totalSteps: phase.steps, floorFraction: phase.floorFraction });
+    while (state.step < first + phase.steps) {
+      const started = performance.now();
+      const done = state.step - first;
+      const batch = problems[index]?.slice(done * settings.problemsPerStep, (done + 1) * settings.problemsPerStep) ?? [];
+      const contexts = batch.flatMap((problem) => demonstrations(problem, phase.hasty, protocol, tokenizer));
+      const learningRate = rate(done);
+      const result = await trainer.step(state, contexts, { loss: 'supervised', learningRate, temperature: 1, klCoefficient: 0 }, settings.cancelled);
+      state = result.state;
+      const line = { step: state.step, loss: round(result.loss), gradientNorm: round(result.gradientNorm), learningRate: round(learningRate), milliseconds: Math.round(performance.now() - started) };
+      await appendFile(log, `${JSON.stringify(line)}\n`);
+      if (state.step % 10 === 0) settings.report(JSON.stringify(line));
+      if (state.step % settings.checkpointEvery === 0 || state.step === first + phase.steps) await checkpoint(settings, config, state);
+    }
+    first += phase.steps;
   }
   await trainer.release();
   await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
 }
 
-/** Share of the demonstrated solutions that jump to the answer, for problems of at most two steps and for longer ones. */
-const HASTY_SOLUTIONS = { short: 0.2, long: 0.65 } as const;
-const SHORT_LEVELS: readonly (number | null)[] = [1, 2];
+const TWO_STEPS: readonly (number | null)[] = [1, 2, 5, 6];
 
 /**
  * A problem's two demonstrations: the plan for the first role, the solution for the second, which sees the plan.
- * Their care is mixed on purpose, as in demonstrations by people: some solutions are hasty (`#### 14`), the long ones more often.
- * So the supervised team knows a better and a worse way to answer, and reinforcement has something to choose from.
+ * A share of the solutions is hasty (`#### 14`): like people's demonstrations, they differ in care. So the supervised team knows a better
+ * and a worse way to answer, and reinforcement has something to choose from.
  */
-export function demonstrations(problem: ArithmeticProblem, protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
+export function demonstrations(problem: ArithmeticProblem, shares: PretrainPhase['hasty'], protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
   const { question, plan, uidSha, level } = problem;
-  const hasty = chance(uidSha) < (SHORT_LEVELS.includes(level) ? HASTY_SOLUTIONS.short : HASTY_SOLUTIONS.long);
+  const hasty = chance(uidSha) < (TWO_STEPS.includes(level) ? shares.short : shares.long);
   const solution = hasty ? `#### ${problem.answer}` : problem.solution;
   return [
     demonstration(tokenizer, renderPlain(renderContext(protocol, 0, question, new Map())), plan),

@@ -47,14 +47,24 @@ export function percent(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 }
 
-/** An accuracy with its interval in percent. */
-export function percentInterval(interval: Interval | null): string {
-  if (interval === null) return NOT_MEASURED;
-  const value = `${(100 * interval.value).toFixed(1)} %`.replace('-', MINUS);
-  if (interval.low === null || interval.high === null) return `${value} (n = ${count(interval.n)}, interval not measured)`;
-  const low = (100 * interval.low).toFixed(1).replace('-', MINUS);
-  const high = (100 * interval.high).toFixed(1).replace('-', MINUS);
-  return `${value} [${low}, ${high}], n = ${count(interval.n)}`;
+/** A share in percent with one decimal. */
+export function percent1(share: number): string {
+  return `${hundredfold(share)} %`;
+}
+
+/** A difference of two shares in percentage points, with its sign. */
+export function points(difference: number): string {
+  return `${difference > 0 ? '+' : ''}${hundredfold(difference)} points`;
+}
+
+/** The interval of a share in percent, with its n. */
+export function percentBounds({ low, high, n }: Interval): string {
+  if (low === null || high === null) return `interval not measured, n = ${count(n)}`;
+  return `[${hundredfold(low)}, ${hundredfold(high)}], n = ${count(n)}`;
+}
+
+function hundredfold(share: number): string {
+  return (100 * share).toFixed(1).replace('-', MINUS);
 }
 
 /** Seconds as a short duration. */

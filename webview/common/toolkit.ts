@@ -5,7 +5,6 @@ import {
   provideVSCodeDesignSystem,
   TextArea,
   TextField,
-  vsCodeBadge,
   vsCodeButton,
   vsCodeDivider,
   vsCodeDropdown,
@@ -17,7 +16,6 @@ import {
 import { append, setAttributes, type Attributes, type Child } from './dom.ts';
 
 provideVSCodeDesignSystem().register(
-  vsCodeBadge(),
   vsCodeButton(),
   vsCodeDivider(),
   vsCodeDropdown(),
@@ -56,11 +54,6 @@ export function dropdown(label: string, onChange: (value: string) => void): Drop
 /** One choice of a dropdown. */
 export function option(value: string, label: string): HTMLElement {
   return create('vscode-option', HTMLElement, { value }, label);
-}
-
-/** A short word set off from its surroundings. */
-export function badge(label: string, attributes: Attributes = {}): HTMLElement {
-  return create('vscode-badge', HTMLElement, attributes, label);
 }
 
 /** Turns while work of unknown length goes on. */

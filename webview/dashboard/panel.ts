@@ -1,9 +1,9 @@
 /** The run dashboard: how a run went, or goes, step by step. */
 import { isDashboardState, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
 import { onThemeChange } from '../common/charts.ts';
-import { h, replace } from '../common/dom.ts';
+import { badge, h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
-import { badge, button, dropdown, option } from '../common/toolkit.ts';
+import { button, dropdown, option } from '../common/toolkit.ts';
 import { Charts } from './charts.ts';
 import { stepTable } from './stepTable.ts';
 import { ledgerTable, outcomeTable, stageWords } from './summary.ts';
@@ -62,7 +62,7 @@ export class DashboardPanel {
     this.run = snapshot.run.id;
     this.banner.textContent = '';
     this.drawChoices(snapshot);
-    replace(this.status, badge(snapshot.run.status), h('span', { class: 'muted' }, stageWords(snapshot)));
+    replace(this.status, badge(snapshot.run.status, snapshot.run.status === 'failed' ? 'bad' : 'plain'), h('span', { class: 'muted' }, stageWords(snapshot)));
     replace(
       this.actions,
       snapshot.live === null ? null : button('Cancel run', () => { this.host.post({ type: 'cancelRun' }); }),

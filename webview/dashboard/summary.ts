@@ -2,7 +2,7 @@
 import type { DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
 import type { Interval, Ledger, RunSummary } from '../../src/shared/records.ts';
 import { h } from '../common/dom.ts';
-import { count, duration, NOT_MEASURED, percentInterval } from '../common/format.ts';
+import { count, duration, NOT_MEASURED, percent1, percentBounds, points } from '../common/format.ts';
 
 const STAGES = { load: 'loading', 'evaluate-before': 'evaluation before', train: 'training', 'evaluate-after': 'evaluation after' } as const;
 
@@ -27,15 +27,15 @@ export function outcomeTable({ run }: DashboardSnapshot): HTMLElement {
 }
 
 function outcomeRow(name: string, values: RunSummary['accuracy'] | undefined): HTMLElement {
-  const cells = [values?.before, values?.after, values?.difference].map((interval) => h('td', {}, intervalCell(interval ?? null)));
-  return h('tr', {}, h('th', { scope: 'row' }, name), ...cells);
+  const before = intervalCell(values?.before ?? null, percent1);
+  const after = intervalCell(values?.after ?? null, percent1);
+  const difference = intervalCell(values?.difference ?? null, points);
+  return h('tr', {}, h('th', { scope: 'row' }, name), ...[before, after, difference].map((cell) => h('td', {}, cell)));
 }
 
-function intervalCell(interval: Interval | null): HTMLElement {
-  const words = percentInterval(interval);
-  const split = words.indexOf(' %');
-  if (interval === null || split < 0) return h('span', { class: 'muted' }, words);
-  return h('span', {}, h('strong', {}, words.slice(0, split + 2)), h('span', { class: 'muted' }, words.slice(split + 2)));
+function intervalCell(interval: Interval | null, write: (share: number) => string): HTMLElement {
+  if (interval === null) return h('span', { class: 'muted' }, NOT_MEASURED);
+  return h('span', {}, h('strong', {}, write(interval.value)), h('span', { class: 'muted interval' }, percentBounds(interval)));
 }
 
 /** The ledger: evaluator calls, tokens, decisions by role, seconds. */

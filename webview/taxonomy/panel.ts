@@ -13,10 +13,10 @@ const TYPES: readonly string[] = ['opened', 'classes', 'working', 'failed'] sati
 
 /** What each class means, in one sentence. */
 const MEANING: Readonly<Record<TaxonomyClassName, string>> = {
-  'Successful Credit Shift': 'Another message in the same context changed the outcome, and the credit points at it.',
-  'Evaluator Ambiguity': 'The outcome changed while the messages say the same: the score is in doubt, not the message.',
-  'Misleading Plan': 'The plan sent the later roles the wrong way; without it, or with another one, they do better.',
-  'Over-Coupling': 'A later role follows the earlier message even where that costs the outcome.',
+  'Successful Credit Shift': 'Another message in the same context returns clearly more than the one that was taken.',
+  'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not tell these messages apart.',
+  'Misleading Plan': 'Whatever the later roles do with any of the plans, they mostly fail.',
+  'Over-Coupling': 'Returns differ more below one message than between the messages: what follows decides.',
 };
 
 const COLOURS: Readonly<Record<TaxonomyClassName, string>> = {

@@ -1,10 +1,10 @@
 /** The alternatives of one bucket: text, returns, leave-one-out credit, cost and whether re-execution gave the same bytes. */
 import type { Alternative, BucketView } from '../../src/shared/records.ts';
-import { badge, button } from '../common/toolkit.ts';
 import { creditCell } from '../common/creditBar.ts';
-import { h, icon } from '../common/dom.ts';
+import { badge, h, icon } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
+import { button } from '../common/toolkit.ts';
 import { meanReturn, verifiedWord } from './replayWords.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */
@@ -20,10 +20,12 @@ export class BucketList {
   private readonly items = new Map<number, { readonly drawn: string; readonly element: HTMLElement }>();
   private readonly unfolded = new Set<number>();
   private readonly message: number;
+  private readonly replayed: boolean;
   private readonly open: (message: number) => void;
 
   constructor(bucket: BucketView, message: number, open: (message: number) => void) {
     this.message = message;
+    this.replayed = bucket.origin === 'request';
     this.open = open;
     const title = bucket.origin === 'training' ? 'Alternatives in the run' : 'Replayed alternatives';
     this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), this.list);
@@ -59,7 +61,7 @@ export class BucketList {
       'li',
       { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${String(alternative.index + 1)}` },
       h('span', { class: 'number' }, String(alternative.index + 1)),
-      h('div', { class: 'alternative-body' }, this.words(alternative), tags, figures(alternative)),
+      h('div', { class: 'alternative-body' }, this.words(alternative), tags, figures(alternative, this.replayed)),
       own ? null : this.opener(alternative.decision),
     );
   }
@@ -89,23 +91,18 @@ export class BucketList {
   }
 }
 
-function figures(alternative: Alternative): HTMLElement {
-  const { credit, returns } = alternative;
-  const interval = credit === null ? null : bounds(credit.low, credit.high) ?? 'no interval';
+/** Returns, credit and what stands behind them; the same columns in every alternative. */
+function figures(alternative: Alternative, replayed: boolean): HTMLElement {
+  const { credit, returns, evaluatorCalls, verified } = alternative;
+  const interval = credit === null ? 'credit not measured' : `${bounds(credit.low, credit.high) ?? 'no interval'}, n = ${count(credit.n)}`;
+  const cost = `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
   return h(
     'div',
     { class: 'figures' },
-    figure('return', h('span', { class: 'marks' }, ...marks(returns), returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns)))),
-    figure('credit', credit === null ? NOT_MEASURED : creditCell(credit)),
-    figure('interval', interval ?? NOT_MEASURED),
-    figure('n', credit === null ? NOT_MEASURED : count(credit.n)),
-    figure('calls', count(alternative.evaluatorCalls)),
-    figure('replay', verification(alternative.verified)),
+    h('span', { class: 'marks' }, ...marks(returns), h('span', { class: 'mean' }, returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns)))),
+    creditCell(credit),
+    h('span', { class: 'muted behind' }, `${interval} · ${cost}`, replayed ? ' · ' : null, replayed ? verification(verified) : null),
   );
-}
-
-function figure(name: string, value: HTMLElement | string): HTMLElement {
-  return h('span', { class: `figure figure-${name}` }, h('span', { class: 'figure-name' }, name), h('span', { class: 'figure-value' }, value));
 }
 
 function marks(returns: readonly (number | null)[]): readonly HTMLElement[] {
@@ -118,7 +115,6 @@ function marks(returns: readonly (number | null)[]): readonly HTMLElement[] {
 
 function verification(verified: boolean | null): HTMLElement {
   const word = verifiedWord(verified);
-  if (verified === null) return h('span', { class: 'muted' }, word);
-  const title = verified ? 'Re-execution gave the same bytes' : 'Re-execution gave other bytes';
-  return badge(word, { class: verified ? 'verified' : 'differs', title });
+  if (verified === null) return h('span', {}, word);
+  return badge(word, verified ? 'plain' : 'bad', verified ? 'Re-execution gave the same bytes' : 'Re-execution gave other bytes');
 }

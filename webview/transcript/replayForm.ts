@@ -25,7 +25,7 @@ export class ReplayForm {
   constructor(defaults: ReplayDefaults, onStart: (request: ReplayRequest) => void, onCancel: () => void) {
     this.onCancel = onCancel;
     this.alternatives = textField('Alternatives', { size: 4, inputmode: 'numeric', value: defaults.alternatives });
-    this.replays = textField('Replays of each', { size: 4, inputmode: 'numeric', value: defaults.replays });
+    this.replays = textField('Replays each', { size: 4, inputmode: 'numeric', value: defaults.replays });
     this.typed = textArea('Your own message', { rows: 3, resize: 'vertical' });
     const submit = (): void => {
       const request = this.read();
@@ -75,7 +75,7 @@ export class ReplayForm {
   private read(): ReplayRequest | null {
     const text = this.typed.value === '' ? null : this.typed.value;
     const alternatives = parseCount('Alternatives', this.alternatives.value, text === null ? 1 : 0, MAX_ALTERNATIVES);
-    const replays = parseCount('Replays of each', this.replays.value, 1, MAX_REPLAYS);
+    const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
     const wrong = [alternatives, replays].find((value) => typeof value === 'string');
     this.problem.textContent = typeof wrong === 'string' ? wrong : '';
     if (typeof alternatives === 'string' || typeof replays === 'string') return null;

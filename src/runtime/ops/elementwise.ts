@@ -1,6 +1,6 @@
 /** Element-wise operators with numpy broadcasting, each with its vector-Jacobian product. */
 import type { Dim, DType, Graph, Value } from '../graph.ts';
-import { sumToShape } from './reduce.ts';
+import { sumToShape } from './broadcast.ts';
 
 /** The shape of a broadcast result. Dimensions must be equal (number or name) or 1. */
 export function broadcastShape(a: readonly Dim[], b: readonly Dim[]): readonly Dim[] {

@@ -1,6 +1,7 @@
 /** Table look-ups and their scattered gradients. Indices are int64 and must be in range. */
 import type { Graph, Value } from '../graph.ts';
-import { reshape, shapeOf, unsqueeze } from './shape.ts';
+import { shapeOf } from './broadcast.ts';
+import { reshape, unsqueeze } from './shape.ts';
 
 /** Rows of a table: table [rows, width], indices of any shape; result [...indices, width]. The vjp adds the rows back. */
 export function gatherRows(g: Graph, table: Value, indices: Value): Value {

@@ -1,7 +1,7 @@
 /** Matrix products. */
 import type { Graph, Value } from '../graph.ts';
+import { sumToShape } from './broadcast.ts';
 import { broadcastShape } from './elementwise.ts';
-import { sumToShape } from './reduce.ts';
 import { reshape, transpose } from './shape.ts';
 
 /**

@@ -1,7 +1,8 @@
 /** Softmax and root-mean-square normalisation. */
 import type { Graph, Value } from '../graph.ts';
+import { sum, sumToShape } from './broadcast.ts';
 import { add, div, exp, mul, sqrt, square, sub } from './elementwise.ts';
-import { mean, sum, sumToShape } from './reduce.ts';
+import { mean } from './reduce.ts';
 
 /** Softmax over the last axis. dx = y (dy - sum(dy y)). */
 export function softmax(g: Graph, x: Value): Value {

@@ -1,11 +1,6 @@
 /** Operators that move elements without changing them. */
 import type { Dim, Graph, Value } from '../graph.ts';
-import { sumToShape } from './reduce.ts';
-
-/** The run-time shape as an int64 vector. */
-export function shapeOf(g: Graph, x: Value): Value {
-  return g.apply({ op: 'Shape', inputs: [x], dtype: 'int64', shape: [x.shape.length] });
-}
+import { reshapeLike } from './broadcast.ts';
 
 /**
  * Reshape to a shape with at most one unknown (named) length, or to names that stand at the same axis of x.
@@ -21,18 +16,6 @@ export function reshape(g: Graph, x: Value, shape: readonly Dim[]): Value {
     return -1;
   });
   return g.apply({ op: 'Reshape', inputs: [x, g.ints(target)], dtype: x.dtype, shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
-}
-
-/** Reshape to the run-time shape of another value. */
-export function reshapeLike(g: Graph, x: Value, like: Value): Value {
-  const known = like.shape.every((dim) => typeof dim === 'number');
-  const target = known ? g.ints(like.shape.map(Number)) : shapeOf(g, like);
-  return g.apply({ op: 'Reshape', inputs: [x, target], dtype: x.dtype, shape: like.shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
-}
-
-/** Broadcast to the run-time shape of another value. */
-export function expandLike(g: Graph, x: Value, like: Value): Value {
-  return g.apply({ op: 'Expand', inputs: [x, shapeOf(g, like)], dtype: x.dtype, shape: like.shape, vjp: ([dy]) => [dy && sumToShape(g, dy, x), undefined] });
 }
 
 /** Axes in another order. */

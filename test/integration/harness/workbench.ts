@@ -252,6 +252,7 @@ export class Workbench {
   async setTheme(theme: Theme): Promise<void> {
     const { name, label, workbench, webview } = THEMES[theme];
     await this.runCommand('Preferences: Color Theme');
+    await this.page.locator('.quick-input-widget:visible input.input').fill(label);
     await this.pick(label);
     this.#settings = { ...this.#settings, 'workbench.colorTheme': name };
     await this.page.locator(`.monaco-workbench.${workbench}`).waitFor();

@@ -121,8 +121,10 @@ test('a decision comes back bit for bit, to the writer and to a reader', (t) => 
     const bytes = Buffer.from('0000000001000000ffffffffffffff7f00000080', 'hex');
     assert.equal(hash, createHash('sha256').update(bytes).digest('hex'));
   }
-  const { context, tokens, logprobs, environment, streamKey, sampling, promptTokens, reusedTokens, ...shown } = given;
-  assert.deepEqual(reader.message(id), { ...shown, id, tokenCount: 5, return: null, leaves: 0, credit: null });
+  assert.deepEqual(reader.message(id), {
+    id, run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha, snapshot: WEIGHTS, eventType: 'reasoner', turn: 2, position: 1, parent: null, bucket,
+    siblingIndex: 3, contextKey: '9223372036854775807', text: given.text, finish: 'length', tokenCount: 5, return: null, leaves: 0, credit: null,
+  });
   assert.throws(() => reader.decision(id + 1), inputErrorLike(/no message 2/));
   assert.throws(() => reader.message(id + 1), inputErrorLike(/no message 2/));
 });

@@ -92,6 +92,23 @@ test('what is appended later is seen by a reader that has shown the tree before'
   assert.deepEqual(list(), [{ id: root, return: 0.75, leaves: 2 }, { id: leaf, return: 0.75, leaves: 2 }]);
 });
 
+test('what was read in a transaction that is undone is not remembered', (t) => {
+  const store = filledStore(t);
+  const undo = new Error('undo');
+  assert.throws(() => store.transaction(() => {
+    const root = store.insertDecision(newDecision());
+    store.insertDecision(newDecision({ parent: root, siblingIndex: 1 }));
+    store.insertDecision(newDecision({ parent: root, siblingIndex: 0 }));
+    assert.deepEqual(store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map((message) => message.id), [1, 3, 2]);
+    throw undo;
+  }), undo);
+  // The same ids come again, for other messages.
+  for (const siblingIndex of [0, 1, 2]) {
+    store.insertDecision(newDecision({ siblingIndex }));
+  }
+  assert.deepEqual(store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map((message) => message.id), [1, 2, 3]);
+});
+
 /** A training path of three messages, and a replay of its second: a fresh alternative and a continuation of the original. */
 function replayedPath(t: TestContext): { store: StoreWriter; ids: Record<'root' | 'clicked' | 'leaf' | 'fresh' | 'freshLeaf' | 'again', number> } {
   const store = filledStore(t);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Credit, Ledger, Step, StepMetrics } from '../../../src/shared/records.ts';
 import { position } from '../../../webview/common/creditBar.ts';
-import { bounds, count, creditText, decimal, duration, percent, percentInterval, returnText, signed } from '../../../webview/common/format.ts';
+import { bounds, count, creditText, decimal, duration, percent, percent1, percentBounds, points, returnText, signed } from '../../../webview/common/format.ts';
 import { markOf } from '../../../webview/common/returnMark.ts';
 import { callPoints, metricPoints } from '../../../webview/dashboard/points.ts';
 import { shares } from '../../../webview/taxonomy/shares.ts';
@@ -14,7 +14,6 @@ const credit: Credit = { estimator: 'loo', value: -0.25, low: null, high: null, 
 
 test('what was not measured says so and is never a number', () => {
   assert.equal(returnText(null), 'not measured');
-  assert.equal(percentInterval(null), 'not measured');
   assert.equal(creditText(null), 'credit not measured');
   assert.equal(creditText(credit), `credit ${MINUS}0.25, interval not measured, n = 4`);
   assert.equal(bounds(0.1, null), null);
@@ -48,8 +47,11 @@ test('numbers are written with signs, separators and units', () => {
   assert.equal(duration(75), '1 min 15 s');
   assert.equal(duration(119.7), '2 min 0 s');
   assert.equal(duration(7260), '2 h 1 min');
-  assert.equal(percentInterval({ value: 0.624, low: 0.58, high: 0.66, n: 500 }), '62.4 % [58.0, 66.0], n = 500');
-  assert.equal(percentInterval({ value: -0.02, low: null, high: null, n: 9 }), `${MINUS}2.0 % (n = 9, interval not measured)`);
+  assert.equal(percent1(0.624), '62.4 %');
+  assert.equal(points(0.082), '+8.2 points');
+  assert.equal(points(-0.02), `${MINUS}2.0 points`);
+  assert.equal(percentBounds({ value: 0.01, low: -0.004, high: 0.66, n: 1500 }), `[${MINUS}0.4, 66.0], n = 1,500`);
+  assert.equal(percentBounds({ value: 0.01, low: null, high: null, n: 9 }), 'interval not measured, n = 9');
 });
 
 test('a credit bar starts in the middle and ends at its edges', () => {

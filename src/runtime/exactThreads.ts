@@ -1,0 +1,43 @@
+/**
+ * How many threads may share a matrix product so that a row's result does not depend on the rows beside it.
+ *
+ * ONNX Runtime's CPU product (MLAS, core/mlas/lib/sgemm.cpp) adds up the inner axis in slices, whose length follows from the columns that
+ * one thread works on. Columns are divided among threads only where there are fewer rows than columns and enough work, so a row can be
+ * added up in other slices in a small batch than in a large one, unless every share of the columns gives the same slices.
+ */
+import type { TransformerConfig } from './transformer.ts';
+
+/** Columns are divided among threads in multiples of this. */
+const SHARE_MULTIPLE = 16;
+/** Columns and inner elements of one packed panel, before they are traded against each other. */
+const PANEL_COLUMNS = 128;
+const PANEL_DEPTH = 128;
+
+/** The largest count up to `threads` at which generation and scoring give the same bits in any batch. */
+export function exactThreads(config: TransformerConfig, threads: number): number {
+  const { hiddenSize, intermediateSize, vocabularySize, headDim } = config;
+  const queries = config.heads * headDim;
+  const products: readonly (readonly [inner: number, columns: number])[] = [
+    [hiddenSize, queries + 2 * config.keyValueHeads * headDim],
+    [queries, hiddenSize],
+    [hiddenSize, intermediateSize],
+    [intermediateSize, hiddenSize],
+    [hiddenSize, vocabularySize],
+  ];
+  let exact = threads;
+  while (exact > 1 && !products.every(([inner, columns]) => sliceLength(inner, smallestShare(columns, exact)) === sliceLength(inner, columns))) exact--;
+  return exact;
+}
+
+/** Inner elements that are added up before the next slice begins. */
+function sliceLength(inner: number, columns: number): number {
+  let depth = PANEL_DEPTH;
+  for (let width = PANEL_COLUMNS; columns < inner && width > SHARE_MULTIPLE && width / 2 >= columns; width /= 2) depth *= 2;
+  return Math.min(depth, inner);
+}
+
+/** Columns of the thread that gets the fewest: the last, which also has the incomplete block. */
+function smallestShare(columns: number, threads: number): number {
+  const blocks = Math.ceil(columns / SHARE_MULTIPLE);
+  return Math.floor(blocks / Math.min(threads, blocks)) * SHARE_MULTIPLE - (blocks * SHARE_MULTIPLE - columns);
+}
