@@ -17,7 +17,7 @@ await pretrain(
     phases: [
       // First careful work on large numbers, then demonstrations of mixed care at the level that the team is trained on.
       { steps: 1200, levels: [0, 0, 0, 0, 1, 1, 1, 1], hasty: { short: 0, long: 0 }, peak: 2.5e-3, warmupFraction: 0.03, floorFraction: 0.1 },
-      { steps: 200, levels: [1, 1, 1, 1], hasty: { short: 0.2, long: 0.65 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
+      { steps: 100, levels: [1, 1, 1, 1], hasty: { short: 0.4, long: 0.7 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
     ],
     problemsPerStep: 32,
     checkpointEvery: 100,

@@ -27,6 +27,7 @@ export class EngineService {
   private runtime: { readonly threads: number; readonly started: Promise<ModelRuntime> } | undefined;
   private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
   private running = false;
+  private loadedFolder: string | undefined;
 
   constructor(storePath: string) {
     this.storePath = storePath;
@@ -59,6 +60,7 @@ export class EngineService {
       for (const remark of data.remarks) onRemark(remark);
       const tokenizer = await this.tokenizer(recipe.modelFolder);
       const runtime = await this.runtimeFor(recipe);
+      this.loadedFolder = undefined;
       const store = this.writer();
       const snapshotFolder = join(dirname(this.storePath), 'snapshots');
       await mkdir(snapshotFolder, { recursive: true });
@@ -162,8 +164,12 @@ export class EngineService {
   private async loadSnapshot(runtime: ModelRuntime, snapshot: string, recipe: Recipe): Promise<string | null> {
     const short = snapshot.slice(0, 12);
     try {
-      const base = await runtime.load(recipe.modelFolder);
-      if (base.snapshot === snapshot) return null;
+      // The base's weights stay loaded for as long as its folder does.
+      if (this.loadedFolder !== recipe.modelFolder) {
+        const base = await runtime.load(recipe.modelFolder);
+        this.loadedFolder = recipe.modelFolder;
+        if (base.snapshot === snapshot) return null;
+      }
       const file = this.reading((store) => store.snapshots(snapshot)).find((known) => known.file !== null)?.file;
       if (file === undefined || file === null) return `The weights of snapshot ${short} were not kept, so its messages cannot be re-executed.`;
       const loaded = await runtime.loadSnapshot(file);
@@ -187,6 +193,7 @@ export class EngineService {
       this.runtime = undefined;
       await (await previous.started).close();
     }
+    if (this.runtime === undefined) this.loadedFolder = undefined;
     this.runtime ??= { threads, started: startRuntime(WORKER_ENTRY, { threads }) };
     return this.runtime.started;
   }

@@ -60,17 +60,20 @@ function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Er
   return { dtype, shape, start, end };
 }
 
+/** Elements as numbers; file and memory are little-endian on every platform that the runtime supports. */
 function toFloat32(bytes: Uint8Array, dtype: StoredType): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (dtype === 'F32') return Float32Array.from({ length: bytes.length / 4 }, (_, index) => view.getFloat32(4 * index, true));
-  const bits = new Uint32Array(1);
-  const float = new Float32Array(bits.buffer);
-  return Float32Array.from({ length: bytes.length / 2 }, (_, index) => {
-    const half = view.getUint16(2 * index, true);
-    if (dtype === 'F16') return halfToFloat(half);
-    bits[0] = half << 16;
-    return float[0] ?? 0;
-  });
+  // A copy begins at an aligned address, and the file's own memory can be freed.
+  const { buffer } = new Uint8Array(bytes);
+  if (dtype === 'F32') return new Float32Array(buffer);
+  const halves = new Uint16Array(buffer);
+  const result = new Float32Array(halves.length);
+  if (dtype === 'F16') {
+    for (let index = 0; index < halves.length; index++) result[index] = halfToFloat(halves[index] ?? 0);
+  } else {
+    const bits = new Uint32Array(result.buffer);
+    for (let index = 0; index < halves.length; index++) bits[index] = (halves[index] ?? 0) << 16;
+  }
+  return result;
 }
 
 /** IEEE 754 binary16 to a number. */
@@ -119,11 +122,9 @@ export function writeSafetensors(tensors: readonly NamedTensor[], dtype: 'F32' |
   file.fill(0x20, 8, 8 + padded).set(json, 8);
   let position = 8 + padded;
   for (const { data } of tensors) {
-    for (const value of data) {
-      if (dtype === 'F32') view.setFloat32(position, value, true);
-      else view.setUint16(position, floatToHalf(value), true);
-      position += width;
-    }
+    const elements = dtype === 'F32' ? data : Uint16Array.from(data, floatToHalf);
+    file.set(new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength), position);
+    position += data.length * width;
   }
   return file;
 }

@@ -31,7 +31,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   /** Training iterations; 0 evaluates only. */
-  steps: z.int().min(0).default(60),
+  steps: z.int().min(0).default(36),
   instances_per_step: positive.default(32),
   /** Messages sampled per position of the protocol. */
   fanout: z.array(positive).min(1).default([2, 4]),
@@ -55,7 +55,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   ppo: z
     .strictObject({
-      learning_rate: z.number().positive().default(3e-4),
+      learning_rate: z.number().positive().default(1e-4),
       warmup_fraction: share.default(0.03),
       final_fraction: share.default(0.1),
       epochs: positive.default(1),

@@ -39,5 +39,10 @@ export async function packageExtension(target = `${process.platform}-${process.a
 
 if (process.argv[1] === import.meta.filename) {
   const flag = process.argv.indexOf('--target');
-  console.log(`Packaged ${await packageExtension(flag < 0 ? undefined : process.argv[flag + 1])}`);
+  try {
+    console.log(`Packaged ${await packageExtension(flag < 0 ? undefined : process.argv[flag + 1])}`);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
 }

@@ -4,7 +4,6 @@ import { creditCell } from '../common/creditBar.ts';
 import { badge, h, icon } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
-import { button } from '../common/toolkit.ts';
 import { meanReturn, verifiedWord } from './replayWords.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */
@@ -61,8 +60,7 @@ export class BucketList {
       'li',
       { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${String(alternative.index + 1)}` },
       h('span', { class: 'number' }, String(alternative.index + 1)),
-      h('div', { class: 'alternative-body' }, this.words(alternative), tags, figures(alternative, this.replayed)),
-      own ? null : this.opener(alternative.decision),
+      h('div', { class: 'alternative-body' }, h('div', { class: 'words' }, this.words(alternative), own ? null : this.opener(alternative.decision)), tags, figures(alternative, this.replayed)),
     );
   }
 
@@ -84,9 +82,8 @@ export class BucketList {
   }
 
   private opener(decision: number): HTMLElement {
-    const show = button('Show', () => { this.open(decision); }, { title: 'Show this message in the tree' });
-    show.setAttribute('appearance', 'icon');
-    show.setAttribute('aria-label', 'Show this message in the tree');
+    const show = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, 'show');
+    show.addEventListener('click', () => { this.open(decision); });
     return show;
   }
 }

@@ -1,0 +1,113 @@
+/**
+ * A transformer of the Llama family in float64 and plain loops, one position after another: what the graphs are compared with.
+ * It shares no code with src/runtime but the type of the configuration.
+ */
+import type { TransformerConfig } from '../../src/runtime/transformer.ts';
+
+/** Weights by checkpoint name; a linear weight is [out, in] in row-major order. */
+export type ReferenceWeights = ReadonlyMap<string, Float64Array>;
+
+/** One packed row: segment 0 is the shared context, others see it and themselves. */
+export interface ReferenceRow {
+  readonly tokens: readonly number[];
+  readonly positions: readonly number[];
+  readonly segments: readonly number[];
+}
+
+/** A row that is one sequence from position 0. */
+export const plainRow = (tokens: readonly number[]): ReferenceRow => ({ tokens, positions: tokens.map((_, index) => index), segments: tokens.map(() => 0) });
+
+/** Logits of the next token at every position of a row. */
+export function referenceLogits(config: TransformerConfig, weights: ReferenceWeights, row: ReferenceRow): Float64Array[] {
+  const { hiddenSize, intermediateSize, heads, keyValueHeads, headDim, rmsEpsilon } = config;
+  const weight = (name: string): Float64Array => {
+    const found = weights.get(name);
+    if (found === undefined) throw new Error(`No weight ${name}.`);
+    return found;
+  };
+  const embedding = weight('model.embed_tokens.weight');
+  let hidden = row.tokens.map((token) => embedding.slice(token * hiddenSize, (token + 1) * hiddenSize));
+  for (let layer = 0; layer < config.layers; layer++) {
+    const prefix = `model.layers.${layer}`;
+    const input = hidden.map((x) => normalised(x, weight(`${prefix}.input_layernorm.weight`), rmsEpsilon));
+    const project = (name: string, width: number): Float64Array[] => input.map((x) => product(weight(`${prefix}.self_attn.${name}.weight`), x, width * headDim));
+    const turn = (vectors: Float64Array[]): Float64Array[] => vectors.map((x, index) => rotated(x, element(row.positions, index), config));
+    const queries = turn(project('q_proj', heads));
+    const keys = turn(project('k_proj', keyValueHeads));
+    const values = project('v_proj', keyValueHeads);
+    const attended = hidden.map((_, at) => attention(config, element(queries, at), keys, values, visibleFrom(row, at)));
+    hidden = hidden.map((x, index) => plus(x, product(weight(`${prefix}.self_attn.o_proj.weight`), element(attended, index), hiddenSize)));
+    hidden = hidden.map((x) => {
+      const y = normalised(x, weight(`${prefix}.post_attention_layernorm.weight`), rmsEpsilon);
+      const gate = product(weight(`${prefix}.mlp.gate_proj.weight`), y, intermediateSize);
+      const up = product(weight(`${prefix}.mlp.up_proj.weight`), y, intermediateSize);
+      return plus(x, product(weight(`${prefix}.mlp.down_proj.weight`), gate.map((value, index) => (value / (1 + Math.exp(-value))) * element(up, index)), hiddenSize));
+    });
+  }
+  const head = weight(config.tieEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight');
+  return hidden.map((x) => product(head, normalised(x, weight('model.norm.weight'), rmsEpsilon), config.vocabularySize));
+}
+
+/** log softmax(logits / temperature). */
+export function logSoftmaxOf(logits: ArrayLike<number>, temperature = 1): Float64Array {
+  const scaled = Float64Array.from(logits, (value) => value / temperature);
+  const largest = Math.max(...scaled);
+  const normaliser = largest + Math.log(scaled.reduce((sum, value) => sum + Math.exp(value - largest), 0));
+  return scaled.map((value) => value - normaliser);
+}
+
+/** Log-probability of each token of a message that follows a prompt, unpacked. */
+export function messageLogprobs(config: TransformerConfig, weights: ReferenceWeights, prompt: ArrayLike<number>, message: ArrayLike<number>, temperature = 1): number[] {
+  const tokens = [...Array.from(prompt), ...Array.from(message)];
+  const logits = referenceLogits(config, weights, plainRow(tokens.slice(0, -1)));
+  return Array.from(message, (token, index) => element(logSoftmaxOf(element(logits, prompt.length + index - 1), temperature), token));
+}
+
+/** Earlier positions, and the position itself, that belong to the shared context or to the same segment. */
+function visibleFrom({ segments }: ReferenceRow, at: number): number[] {
+  return segments.flatMap((segment, index) => (index <= at && (segment === 0 || segment === segments[at]) ? [index] : []));
+}
+
+function attention({ heads, keyValueHeads, headDim }: TransformerConfig, query: Float64Array, keys: Float64Array[], values: Float64Array[], visible: readonly number[]): Float64Array {
+  const mixed = new Float64Array(heads * headDim);
+  for (let head = 0; head < heads; head++) {
+    const own = query.subarray(head * headDim, (head + 1) * headDim);
+    const from = Math.floor(head / (heads / keyValueHeads)) * headDim;
+    const shares = logSoftmaxOf(visible.map((index) => dot(own, element(keys, index).subarray(from, from + headDim)) / Math.sqrt(headDim))).map(Math.exp);
+    for (let i = 0; i < headDim; i++) mixed[head * headDim + i] = visible.reduce((sum, index, order) => sum + element(shares, order) * element(element(values, index), from + i), 0);
+  }
+  return mixed;
+}
+
+/** Turns the pairs (x_i, x_{i + width / 2}) of every head by position * theta^(-2 i / width). */
+function rotated(x: Float64Array, position: number, { headDim, ropeTheta }: TransformerConfig): Float64Array {
+  const half = headDim / 2;
+  return x.map((value, index) => {
+    const i = index % headDim;
+    const angle = position * ropeTheta ** ((-2 * (i % half)) / headDim);
+    return i < half ? value * Math.cos(angle) - element(x, index + half) * Math.sin(angle) : value * Math.cos(angle) + element(x, index - half) * Math.sin(angle);
+  });
+}
+
+function normalised(x: Float64Array, weight: Float64Array, epsilon: number): Float64Array {
+  const root = Math.sqrt(dot(x, x) / x.length + epsilon);
+  return x.map((value, index) => (value / root) * element(weight, index));
+}
+
+function product(matrix: Float64Array, x: Float64Array, outputs: number): Float64Array {
+  return Float64Array.from({ length: outputs }, (_, row) => dot(matrix.subarray(row * x.length, (row + 1) * x.length), x));
+}
+
+const plus = (a: Float64Array, b: Float64Array): Float64Array => a.map((value, index) => value + element(b, index));
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0);
+  return sum;
+}
+
+function element<T>(list: ArrayLike<T>, index: number): T {
+  const value = list[index];
+  if (value === undefined) throw new Error(`No element ${index} among ${list.length}.`);
+  return value;
+}
