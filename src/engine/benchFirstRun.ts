@@ -90,14 +90,14 @@ async function clickMedian(service: EngineService, summary: RunSummary, cancelle
     const message = service.reading((store) => store.bucketsOfRun({ run: summary.run, origin: 'training', offset, limit: 1 }))[0]?.alternatives[0]?.decision;
     if (message === undefined) continue;
     const started = performance.now();
-    let first: number | null = null;
+    const arrivals: number[] = [];
     await service.replay({ message, alternatives: 4, replays: 4, text: null }, {
       cancelled,
       onProgress: ({ alternatives }) => {
-        if (first === null && alternatives.some(({ original }) => !original)) first = performance.now() - started;
+        if (alternatives.some(({ original }) => !original)) arrivals.push(performance.now() - started);
       },
     });
-    if (first !== null) times.push(first);
+    times.push(...arrivals.slice(0, 1));
   }
   times.sort((a, b) => a - b);
   return times[Math.floor(times.length / 2)] ?? null;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { creditBucket } from '../credit/creditBucket.ts';
 import { classifyBuckets } from '../diagnostics/taxonomy.ts';
 import { answerEvaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy } from '../policy/policy.ts';
@@ -97,7 +98,7 @@ export class EngineService {
     if (typeof policy === 'string') throw new C3Error('model', policy);
     return replayMessage(
       request,
-      { store, protocol: protocolOf(recipe), policy, evaluator: answerEvaluator, seed: recipe.config.seed, returnBound: recipe.config.credit.return_clip },
+      { store, protocol: protocolOf(recipe), policy, evaluator: answerEvaluator, creditOf: (alternatives) => creditBucket(alternatives, 'loo'), seed: recipe.config.seed, returnBound: recipe.config.credit.return_clip },
       control,
     );
   }

@@ -10,24 +10,27 @@ export interface PageParts {
 }
 
 /**
- * The HTML of a panel. The policy allows one script, by nonce, and our own style sheet: no inline style, no image, no network, no evaluation.
- * The toolkit needs nothing more: its styles are constructed style sheets.
+ * The HTML of a panel. The policy allows one script, by nonce, and our own style sheet: no image, no network, no evaluation, no style in markup.
+ * The toolkit's styles are constructed style sheets; it only tries one style element, with the nonce that it finds in the page. That is
+ * another nonce than the script's, so that nothing in the page names the one that could run a script.
  */
 export function webviewPage({ title, cspSource, script, style }: PageParts): string {
-  const nonce = randomBytes(24).toString('base64url');
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${cspSource}`;
+  const scriptNonce = randomBytes(24).toString('base64url');
+  const styleNonce = randomBytes(24).toString('base64url');
+  const policy = `default-src 'none'; script-src 'nonce-${scriptNonce}'; style-src ${cspSource} 'nonce-${styleNonce}'`;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${escapeAttribute(policy)}">
+<meta property="csp-nonce" content="${styleNonce}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="${escapeAttribute(style)}">
 <title>${escapeAttribute(title)}</title>
 </head>
 <body>
 <main id="app"></main>
-<script nonce="${nonce}" src="${escapeAttribute(script)}"></script>
+<script nonce="${scriptNonce}" src="${escapeAttribute(script)}"></script>
 </body>
 </html>`;
 }

@@ -1,6 +1,5 @@
 /** From trees to rows: decisions, episodes, buckets, replays and credits, appended in one transaction per call. */
 import { createHash } from 'node:crypto';
-import { creditBucket, type EstimatorName } from '../credit/creditBucket.ts';
 import type { Credit, NewDecision, Phase } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { tokenHash } from '../store/tokens.ts';
@@ -16,6 +15,9 @@ export interface RoundRecord {
   readonly environment: number;
   readonly returnBound: number;
 }
+
+/** An estimator as this room sees it: one credit for each alternative, null where none of its returns is measured. */
+export type CreditFunction = (alternatives: readonly { readonly returns: readonly (number | null)[]; readonly evaluatorCalls: number }[]) => (Credit | null)[];
 
 /** One sampling group with what it was found to be worth. */
 export interface CreditedGroup {
@@ -108,18 +110,15 @@ export function recordReplay(store: StoreWriter, bucket: number, alternative: Tr
 }
 
 /** Credits of a sibling group from the returns of the leaves below each node. */
-export function creditGroup(nodes: readonly TreeNode[], estimator: EstimatorName, returnBound: number): (Credit | null)[] {
-  return creditBucket(
-    nodes.map((node) => ({ returns: leavesOf(node).map((leaf) => returnOf(leaf, returnBound)), evaluatorCalls: callsOf(node) })),
-    estimator,
-  );
+export function creditGroup(nodes: readonly TreeNode[], creditOf: CreditFunction, returnBound: number): (Credit | null)[] {
+  return creditOf(nodes.map((node) => ({ returns: leavesOf(node).map((leaf) => returnOf(leaf, returnBound)), evaluatorCalls: callsOf(node) })));
 }
 
 /**
  * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives, the leaves below a node its replays.
  * @returns every group with its credits, parents before children
  */
-export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNode[], protocol: Protocol, round: RoundRecord, estimator: EstimatorName): CreditedGroup[] {
+export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNode[], protocol: Protocol, round: RoundRecord, creditOf: CreditFunction): CreditedGroup[] {
   const first = siblings[0];
   if (first === undefined) return [];
   const occurrence = occurrenceAt(protocol, first.position);
@@ -138,8 +137,8 @@ export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNo
     node.stored = store.insertDecision(decisionRow(node, protocol, round, bucket));
     if (node.children.length === 0) recordEpisode(store, node, round);
   }
-  const below = siblings.flatMap((node) => recordTrainingTree(store, node.children, protocol, round, estimator));
-  const credits = creditGroup(siblings, estimator, round.returnBound);
+  const below = siblings.flatMap((node) => recordTrainingTree(store, node.children, protocol, round, creditOf));
+  const credits = creditGroup(siblings, creditOf, round.returnBound);
   siblings.forEach((node, index) => {
     leavesOf(node).forEach((leaf, replayIndex) => {
       const calls = leaf === node ? 1 : callsOf(node) / leavesOf(node).length;

@@ -1,5 +1,4 @@
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with leave-one-out credit. */
-import { creditBucket } from '../credit/creditBucket.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyControl } from '../policy/policy.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -7,7 +6,7 @@ import type { BucketView, Decision, Message } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { isTerminal, type Protocol } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
-import { decisionRow, recordEpisode, recordReplay, type RoundRecord } from './record.ts';
+import { decisionRow, recordEpisode, recordReplay, type CreditFunction, type RoundRecord } from './record.ts';
 import { contextOf, extend, scoreOf, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
 
 export interface ReplayRequest {
@@ -26,6 +25,7 @@ export interface ReplayDependencies {
   /** The message's own snapshot: the continuation distribution is that of its time. */
   readonly policy: Policy;
   readonly evaluator: Evaluator;
+  readonly creditOf: CreditFunction;
   readonly seed: number;
   readonly returnBound: number;
 }
@@ -229,7 +229,7 @@ class Replaying {
   /** The bucket so far, with the credits that its returns give. */
   private credits(): BucketView {
     const view = this.dependencies.store.bucketView(this.bucket);
-    const credits = creditBucket(view.alternatives, 'loo');
+    const credits = this.dependencies.creditOf(view.alternatives);
     const counted = view.alternatives.filter(({ returns }) => returns.length > 0).length;
     return counted < 2 ? view : { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, credit: credits[index] ?? null })) };
   }

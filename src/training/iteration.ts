@@ -1,8 +1,9 @@
 /** One C3 iteration: fan out, score, credit, one PPO update (Algorithm 1, equations 7 to 16). */
+import { creditBucket } from '../credit/creditBucket.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
-import { recordTrainingTree, type RoundRecord } from '../replay/record.ts';
+import { recordTrainingTree, type CreditFunction, type RoundRecord } from '../replay/record.ts';
 import { grow, leavesOf, returnOf, type TreeNode } from '../replay/tree.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -56,8 +57,9 @@ export async function iterate(input: IterationInput): Promise<StepMetrics> {
   );
   input.onTree(roots);
   const siblings = config.fanout[0] ?? 1;
+  const creditOf: CreditFunction = (alternatives) => creditBucket(alternatives, config.credit.estimator);
   const groups = store.transaction(() =>
-    input.instances.flatMap((_, index) => recordTrainingTree(store, roots.slice(index * siblings, (index + 1) * siblings), protocol, input.round, config.credit.estimator)),
+    input.instances.flatMap((_, index) => recordTrainingTree(store, roots.slice(index * siblings, (index + 1) * siblings), protocol, input.round, creditOf)),
   );
   const generated = input.clock();
   const report = await update(input, trainingContexts(groups, config.credit.group_normalise), runtime);

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newcombe, wilson } from '../../src/credit/interval.ts';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
-import { LocalPolicy, type Policy } from '../../src/policy/policy.ts';
+import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow, leavesOf, returnOf, type Branch, type TreeNode, type TreeSettings } from '../../src/replay/tree.ts';

@@ -91,7 +91,7 @@ function lineConfiguration(options: LineOptions, points: readonly Point[]): Char
         x: { type: 'linear', title: { display: true, text: options.axis, color: text, font }, ticks: { color: text, font, precision: 0, maxTicksLimit: 8 }, grid: { display: false }, border: { color: grid } },
         y: {
           ticks: { color: text, font, maxTicksLimit: 5, callback: (value) => options.format(Number(value)) },
-          grid: { color: grid },
+          grid: { color: grid, lineWidth: 0.5 },
           border: { display: false },
           ...(options.suggestedMin === undefined ? {} : { suggestedMin: options.suggestedMin }),
           ...(options.suggestedMax === undefined ? {} : { suggestedMax: options.suggestedMax }),
@@ -129,7 +129,7 @@ export function barChart(): BarChart {
         animation: false,
         maintainAspectRatio: false,
         scales: {
-          x: { beginAtZero: true, ticks: { color: muted, font, precision: 0, maxTicksLimit: 6 }, grid: { color: grid }, border: { display: false } },
+          x: { beginAtZero: true, ticks: { color: muted, font, precision: 0, maxTicksLimit: 6 }, grid: { color: grid, lineWidth: 0.5 }, border: { display: false } },
           y: { ticks: { color: text, font: { ...font, size: 12 } }, grid: { display: false }, border: { color: grid } },
         },
         plugins: { tooltip: tooltip(null) },

@@ -48,8 +48,10 @@ test('a panel page allows one script by nonce and its own styles, and nothing fr
   const parts = { title: 'A "quoted" <title>', cspSource: 'https://webview.example', script: 'https://webview.example/a.js?x=1&y="2"', style: 'https://webview.example/a.css' };
   const page = webviewPage(parts);
   const policy = /Content-Security-Policy" content="([^"]*)"/.exec(page)?.[1] ?? '';
-  const nonce = /nonce="([\w-]+)"/.exec(page)?.[1] ?? '';
-  assert.equal(policy, `default-src 'none'; script-src 'nonce-${nonce}'; style-src https://webview.example`);
+  const nonce = /<script nonce="([\w-]+)"/.exec(page)?.[1] ?? '';
+  const styleNonce = /<meta property="csp-nonce" content="([\w-]+)">/.exec(page)?.[1] ?? '';
+  assert.equal(policy, `default-src 'none'; script-src 'nonce-${nonce}'; style-src https://webview.example 'nonce-${styleNonce}'`);
+  assert.notEqual(nonce, styleNonce, 'what the page names must not run a script');
   assert.ok(nonce.length >= 32);
   assert.notEqual(nonce, /nonce="([\w-]+)"/.exec(webviewPage(parts))?.[1]);
   assert.ok(page.includes('<title>A &quot;quoted&quot; &lt;title&gt;</title>'));

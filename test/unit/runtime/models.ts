@@ -17,7 +17,8 @@ export const TINY: TransformerConfig = {
   heads: 4,
   keyValueHeads: 2,
   headDim: 6,
-  rmsEpsilon: 1e-5,
+  // A power of two: graphs hold it as a float32.
+  rmsEpsilon: 2 ** -16,
   ropeTheta: 100,
   maxPositions: 64,
   tieEmbeddings: true,

@@ -1,0 +1,166 @@
+/** The gradient of a whole training micro-batch against central differences of the loss, written out in float64 on the reference transformer. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Tensor } from 'onnxruntime-node';
+import type { FloatType } from '../../../src/runtime/graph.ts';
+import { parameterViews } from '../../../src/runtime/model.ts';
+import { packContexts, type TrainingContext } from '../../../src/runtime/pack.ts';
+import { ADAMW, buildTrainingGraph, type LossKind } from '../../../src/runtime/trainingGraph.ts';
+import type { TransformerConfig } from '../../../src/runtime/transformer.ts';
+import { messageLogprobs } from '../../support/referenceTransformer.ts';
+import { context, runGraph, scalar, testParameters, TINY, weightsOf } from './models.ts';
+import { item, present, range, testStream, total } from './nd.ts';
+
+const TEMPERATURE = 0.75;
+const KL = 0.125;
+const DIRECTIONS = 3;
+const STEP = 1e-5;
+
+/** One token of the loss: log-probability now, when sampled and under the reference policy, and the advantage. */
+interface Token {
+  readonly now: number;
+  readonly behaviour: number;
+  readonly reference: number;
+  readonly advantage: number;
+}
+
+/** PPO with clipping at 0.2 and beta times k3, as C3's Appendix D states them. */
+function ppoTerm({ now, behaviour, reference, advantage }: Token): number {
+  const ratio = Math.exp(now - behaviour);
+  const clipped = Math.min(1.2, Math.max(0.8, ratio));
+  const difference = Math.min(10, Math.max(-10, reference - now));
+  return -Math.min(ratio * advantage, clipped * advantage) + KL * (Math.exp(difference) - difference - 1);
+}
+
+/** Every token of the contexts under the given parameters, each message alone. */
+function tokensOf(config: TransformerConfig, parameters: ArrayLike<number>, contexts: readonly TrainingContext[]): Token[] {
+  const weights = weightsOf(config, parameters);
+  return contexts.flatMap(({ prompt, messages }) =>
+    messages.flatMap(({ tokens, behaviour, reference, advantages }) =>
+      messageLogprobs(config, weights, prompt, tokens, TEMPERATURE).map((now, index) => ({
+        now,
+        behaviour: item(behaviour, index),
+        reference: item(reference, index),
+        advantage: item(advantages, index),
+      })),
+    ),
+  );
+}
+
+const lossOf = (kind: LossKind, tokens: readonly Token[]): number => total(tokens.map((token) => (kind === 'ppo' ? ppoTerm(token) : -token.now))) / tokens.length;
+
+/**
+ * Log-ratios inside the clip range and on both sides of it, with advantages of both signs, so that the surrogate is flat for some tokens and
+ * steep for others; reference policies nearby, and one beyond the cut of the log-ratio.
+ */
+const LOG_RATIOS = [0.05, 0.5, -0.5, 0.5, -0.5, -0.1, 0];
+const ADVANTAGES = [1, 1, -1, -1, 1, -0.5, 0.75];
+const REFERENCE_GAPS = [0.3, -0.4, -11.5, 1.1, 0, -0.2];
+
+function contextsFor(config: TransformerConfig, flat: Float32Array): TrainingContext[] {
+  let position = 0;
+  return [context('a', 5, 4, 1, 3), context('b', 2, 6), context('c', 8, 2, 3)].map(({ prompt, messages }) => ({
+    prompt,
+    messages: messages.map(({ tokens }) => {
+      const now = messageLogprobs(config, weightsOf(config, flat), prompt, tokens, TEMPERATURE);
+      const first = position;
+      position += tokens.length;
+      const cycle = (values: readonly number[], index: number): number => item(values, (first + index) % values.length);
+      return {
+        tokens,
+        behaviour: Float32Array.from(now, (value, index) => value - cycle(LOG_RATIOS, index)),
+        reference: Float32Array.from(now, (value, index) => value + cycle(REFERENCE_GAPS, index)),
+        advantages: Float32Array.from(now, (_, index) => cycle(ADVANTAGES, index)),
+      };
+    }),
+  }));
+}
+
+async function trainingOutputs(kind: LossKind, config: TransformerConfig, flat: Float32Array, contexts: readonly TrainingContext[], float: FloatType): Promise<Record<string, Float64Array>> {
+  const count = tokensOf(config, flat, contexts).length;
+  const batches = packContexts(contexts, 10_000, 1 / count);
+  assert.equal(batches.length, 1);
+  const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
+  const ppo = { behaviour: present(behaviour), reference: present(reference), advantages: present(advantages), klCoefficient: scalar(KL) };
+  const graph = buildTrainingGraph(config, { loss: kind, accumulate: false, update: false, adamw: ADAMW, float });
+  return runGraph(graph, config, flat, { ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) });
+}
+
+/** (L(p + h d) - L(p - h d)) / 2h in float64. */
+function slope(kind: LossKind, config: TransformerConfig, flat: Float32Array, contexts: readonly TrainingContext[], direction: Float64Array): number {
+  const lossAt = (step: number): number => lossOf(kind, tokensOf(config, Float64Array.from(flat, (value, index) => value + step * item(direction, index)), contexts));
+  return (lossAt(STEP) - lossAt(-STEP)) / (2 * STEP);
+}
+
+const along = (gradient: Float64Array, direction: Float64Array): number => total(gradient.map((value, index) => value * item(direction, index)));
+
+const CONFIGS: Readonly<Record<string, TransformerConfig>> = { 'a tied head': TINY, 'an untied head, one layer': { ...TINY, tieEmbeddings: false, layers: 1, keyValueHeads: 4 } };
+
+for (const kind of ['ppo', 'supervised'] as const) {
+  describe(`the gradient of a ${kind} micro-batch`, () => {
+    for (const [name, config] of Object.entries(CONFIGS)) {
+      it(`${name}: every tensor, along random directions`, async () => {
+        const flat = testParameters(config);
+        const contexts = contextsFor(config, flat);
+        const gradient = present((await trainingOutputs(kind, config, flat, contexts, 'float32'))['gradient']);
+        assert.equal(gradient.length, flat.length);
+        for (const { name: tensor, offset, length } of parameterViews(config)) {
+          for (const draw of range(DIRECTIONS)) {
+            const stream = testStream(`direction ${tensor}`, draw);
+            const direction = Float64Array.from(flat, (_, index) => (index >= offset && index < offset + length ? stream.normal(index - offset) : 0));
+            const expected = slope(kind, config, flat, contexts, direction);
+            const got = along(gradient, direction);
+            assert.ok(Math.abs(got - expected) <= 1e-3 * Math.abs(expected), `${tensor}, direction ${draw}: ${got} is not ${expected}`);
+          }
+        }
+      });
+    }
+
+    it('all tensors at once, in a float64 graph, far closer', async () => {
+      const flat = testParameters(TINY);
+      const contexts = contextsFor(TINY, flat);
+      const gradient = present((await trainingOutputs(kind, TINY, flat, contexts, 'float64'))['gradient']);
+      for (const draw of range(DIRECTIONS)) {
+        const stream = testStream('direction of all', draw);
+        const direction = Float64Array.from(flat, (_, index) => stream.normal(index));
+        const expected = slope(kind, TINY, flat, contexts, direction);
+        const got = along(gradient, direction);
+        assert.ok(Math.abs(got - expected) <= 1e-6 * Math.abs(expected), `${got} is not ${expected}`);
+      }
+    });
+  });
+}
+
+describe('what a training micro-batch reports', () => {
+  const flat = testParameters(TINY);
+  const contexts = contextsFor(TINY, flat);
+  const tokens = tokensOf(TINY, flat, contexts);
+  const close = (actual: number, expected: number): void => assert.ok(Math.abs(actual - expected) <= 2e-5 * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
+
+  it('ppo: loss, KL, clipped share and largest deviation of a ratio', async () => {
+    const outputs = await trainingOutputs('ppo', TINY, flat, contexts, 'float32');
+    const mean = (of: (token: Token) => number): number => total(tokens.map(of)) / tokens.length;
+    const ratio = ({ now, behaviour }: Token): number => Math.exp(now - behaviour);
+    const outside = (token: Token): number => (Math.abs(ratio(token) - 1) > 0.2 ? 1 : 0);
+    assert.ok(mean(outside) > 0.4 && mean(outside) < 0.7);
+    close(item(present(outputs['loss']), 0), lossOf('ppo', tokens));
+    close(item(present(outputs['kl']), 0), mean((token) => (ppoTerm({ ...token, advantage: 0 })) / KL));
+    close(item(present(outputs['clipped']), 0), mean(outside));
+    close(item(present(outputs['deviation']), 0), Math.max(...tokens.map((token) => Math.abs(ratio(token) - 1))));
+  });
+
+  it('supervised: the mean negative log-probability', async () => {
+    const outputs = await trainingOutputs('supervised', TINY, flat, contexts, 'float32');
+    close(item(present(outputs['loss']), 0), -total(tokens.map(({ now }) => now)) / tokens.length);
+    assert.deepEqual(Object.keys(outputs).sort(), ['gradient', 'logprobs', 'loss']);
+  });
+
+  it('one target: the copy that fills the second row counts nowhere', async () => {
+    const one = [{ ...present(contexts[0]), messages: [present(contexts[0]?.messages[1])] }];
+    const [token, more] = tokensOf(TINY, flat, one);
+    assert.equal(more, undefined);
+    const outputs = await trainingOutputs('ppo', TINY, flat, one, 'float32');
+    close(item(present(outputs['loss']), 0), ppoTerm(present(token)));
+    close(item(present(outputs['deviation']), 0), Math.abs(Math.exp(present(token).now - present(token).behaviour) - 1));
+  });
+});
