@@ -94,6 +94,14 @@ export class TranscriptOutline {
   }
 }
 
+/** Another text whenever the transcript may have changed; cheap, so that a long one is read anew only then. */
+export function stampOf(reader: Pick<StoreReader, 'run' | 'transcript' | 'countBuckets' | 'countReplays'>, target: TranscriptTarget): string {
+  const { status, steps } = reader.run(target.run);
+  const { total } = reader.transcript({ ...target, offset: 0, limit: 1 });
+  const requests = reader.countBuckets({ run: target.run, origin: 'request' });
+  return [total, requests, reader.countReplays(target.run), status, target.phase === 'train' && steps >= target.iteration].join(' ');
+}
+
 /** The transcript in which a message stands; one that a request sampled stands in that of the message asked about. */
 export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>, id: number): TranscriptTarget {
   const message = reader.message(id);

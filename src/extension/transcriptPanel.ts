@@ -17,7 +17,7 @@ import type { StoreReader } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
 import type { Services } from './services.ts';
 import { replayDefaults } from './settings.ts';
-import { TranscriptOutline } from './transcriptOutline.ts';
+import { stampOf, TranscriptOutline } from './transcriptOutline.ts';
 import { WebviewDoor } from './webviewDoor.ts';
 
 /** Request buckets shown for one message, newest first. */
@@ -33,6 +33,7 @@ export class TranscriptPanel {
   private target: TranscriptTarget;
   private selected: number | null;
   private outline: TranscriptOutline | null = null;
+  private stamp = '';
   private revision = 0;
   private replay: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
@@ -142,7 +143,11 @@ export class TranscriptPanel {
   /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
   private refresh(): void {
     if (!this.door.open || this.outline === null) return;
-    const fresh = TranscriptOutline.read(this.reader(), this.target);
+    const reader = this.reader();
+    const stamp = stampOf(reader, this.target);
+    if (stamp === this.stamp) return;
+    this.stamp = stamp;
+    const fresh = TranscriptOutline.read(reader, this.target);
     if (fresh.signature === this.outline.signature) return;
     this.outline = fresh;
     this.revision++;
@@ -151,7 +156,9 @@ export class TranscriptPanel {
 
   private layout(): TranscriptOutline {
     if (this.outline === null) {
-      this.outline = TranscriptOutline.read(this.reader(), this.target);
+      const reader = this.reader();
+      this.stamp = stampOf(reader, this.target);
+      this.outline = TranscriptOutline.read(reader, this.target);
       this.revision++;
     }
     return this.outline;

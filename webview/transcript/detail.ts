@@ -20,6 +20,7 @@ export class DetailPane {
   private readonly events: DetailEvents;
   private form: ReplayForm | null = null;
   private shown: number | null = null;
+  private readonly facts = h('dl', { class: 'facts' });
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
 
@@ -38,10 +39,11 @@ export class DetailPane {
     );
   }
 
-  /** One message; drawn anew only when it is another one. */
+  /** One message; drawn anew only when it is another one, so that nothing moves under the reader. */
   message(detail: MessageDetail, defaults: ReplayDefaults, replay: ReplayState | null): void {
     const { message } = detail;
     if (this.shown !== message.id) this.build(detail, defaults);
+    replace(this.facts, ...facts(detail));
     for (const bucket of detail.buckets) this.bucket(bucket);
     if (replay !== null) this.replay(replay);
   }
@@ -80,7 +82,7 @@ export class DetailPane {
       this.element,
       h('h2', {}, message.eventType, message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null),
       text,
-      h('dl', { class: 'facts' }, ...facts(detail)),
+      this.facts,
       context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, context)),
       divider(),
       this.form.element,

@@ -35,9 +35,13 @@ export function gatherElements(g: Graph, x: Value, indices: Value): Value {
   });
 }
 
-/** data with updates [n, ...] added at the rows that indices [n, 1] name; repeated rows add up. */
+/**
+ * data [rows, width] with updates [n, width] added at the rows that indices [n, 1] name; repeated rows add up, in order.
+ * ScatterElements does so in one thread. ScatterND would share the work among threads, and rows that repeat then add up in any order.
+ */
 function scatterAdd(g: Graph, data: Value, indices: Value, updates: Value): Value {
-  return g.apply({ op: 'ScatterND', inputs: [data, indices, updates], attributes: { reduction: 'add' }, dtype: data.dtype, shape: data.shape });
+  const everyColumn = g.apply({ op: 'Expand', inputs: [indices, shapeOf(g, updates)], dtype: 'int64', shape: updates.shape });
+  return g.apply({ op: 'ScatterElements', inputs: [data, everyColumn, updates], attributes: { axis: 0, reduction: 'add' }, dtype: data.dtype, shape: data.shape });
 }
 
 /** Zeros of the run-time shape of another value. */
