@@ -1,4 +1,5 @@
 /** From credited groups to training tuples. */
+import { mean, populationVariance } from '../credit/describe.ts';
 import { groupNormalise } from '../credit/groupNormalise.ts';
 import type { CreditedGroup } from '../replay/record.ts';
 import type { TrainingContext } from '../runtime/pack.ts';
@@ -62,9 +63,7 @@ export function shapeWithK1(contexts: readonly TrainingContext[], beta: number):
 export function creditVariance(groups: readonly CreditedGroup[]): number {
   const variances = groups.flatMap(({ credits }) => {
     const values = credits.flatMap((credit) => (credit === null ? [] : [credit.value]));
-    if (values.length < 2) return [];
-    const mean = values.reduce((a, b) => a + b, 0) / values.length;
-    return [values.reduce((total, value) => total + (value - mean) ** 2, 0) / values.length];
+    return values.length < 2 ? [] : [populationVariance(values)];
   });
-  return variances.length === 0 ? 0 : variances.reduce((a, b) => a + b, 0) / variances.length;
+  return variances.length === 0 ? 0 : mean(variances);
 }

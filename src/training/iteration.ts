@@ -1,5 +1,6 @@
 /** One C3 iteration: fan out, score, credit, one PPO update (Algorithm 1, equations 7 to 16). */
 import { creditBucket } from '../credit/creditBucket.ts';
+import { mean } from '../credit/describe.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
@@ -65,7 +66,7 @@ export async function iterate(input: IterationInput): Promise<StepMetrics> {
   const report = await update(input, trainingContexts(groups, config.credit.group_normalise), runtime);
   const returns = roots.flatMap(leavesOf).flatMap((leaf) => returnOf(leaf, config.credit.return_clip) ?? []);
   return {
-    meanReturn: returns.length === 0 ? 0 : returns.reduce((a, b) => a + b, 0) / returns.length,
+    meanReturn: returns.length === 0 ? 0 : mean(returns),
     ...report,
     creditVariance: creditVariance(groups),
     generateSeconds: generated - started,

@@ -10,6 +10,7 @@ import type { TreeNode } from '../replay/tree.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { RunProgress, RunStage } from '../shared/engineProtocol.ts';
+import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { EvaluationKind, Instance, Interval, RunSummary, StepMetrics } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
@@ -44,12 +45,6 @@ export interface RunControl {
 
 /** What an evaluation found, per instance: 1, 0 or null where masked. */
 type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
-
-/** Numbers of the evaluation rounds in the store. */
-export const EVALUATION_ROUNDS: Readonly<Record<'before' | 'after', Readonly<Record<EvaluationKind, number>>>> = {
-  before: { greedy: 1, sampled: 2 },
-  after: { greedy: 3, sampled: 4 },
-};
 
 /**
  * Runs to the end. The run's row ends as done, cancelled or failed; what was stored before stays.
@@ -172,7 +167,8 @@ class Run {
   private async evaluateOnce(when: 'before' | 'after', kind: EvaluationKind, snapshot: string): Promise<(number | null)[]> {
     const { runtime, tokenizer, protocol, evaluator, evaluation, store } = this.dependencies;
     const stage: RunStage = when === 'before' ? 'evaluate-before' : 'evaluate-after';
-    const round = this.round('evaluate', EVALUATION_ROUNDS[when][kind], snapshot);
+    const number = EVALUATION_ROUNDS.find((known) => known.stage === when && known.kind === kind)?.iteration ?? 0;
+    const round = this.round('evaluate', number, snapshot);
     store.insertInstances(evaluation);
     this.progress(stage, 0, evaluation.length, `Evaluating ${kind}, ${when} training`);
     return evaluate(
