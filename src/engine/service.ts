@@ -1,5 +1,6 @@
 /** What the engine can do, for both of its doors: one run at a time, replays beside it, one writer of the store. */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { creditBucket } from '../credit/creditBucket.ts';
@@ -57,6 +58,8 @@ export class EngineService {
     this.running = true;
     try {
       const protocol = protocolOf(recipe);
+      // A store that cannot be written is refused before anything is loaded; a new one is made when all else is there.
+      if (existsSync(this.storePath)) this.writer();
       const data = await loadData(recipe);
       for (const remark of data.remarks) onRemark(remark);
       const tokenizer = await this.tokenizer(recipe.modelFolder);

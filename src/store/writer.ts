@@ -1,5 +1,5 @@
 /** The writing door of the store: one process at a time, under the writer lock. */
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { acquireLock } from './lock.ts';
 import { inspect, migrate } from './migrations.ts';
@@ -31,7 +31,7 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
   }
   const undo: (() => void)[] = [];
   try {
-    const firstFolder = mkdirSync(dirname(absolute), { recursive: true });
+    const firstFolder = makeFolders(dirname(absolute));
     if (firstFolder !== undefined) {
       undo.push(() => { removeFolders(dirname(absolute), firstFolder); });
     }
@@ -84,6 +84,19 @@ function removeStore(path: string): void {
   for (const suffix of ['', '-journal', '-wal', '-shm']) {
     rmSync(path + suffix, { force: true });
   }
+}
+
+/**
+ * Makes a folder with those above it, one by one: Node's own recursive way never ends where a file system refuses with "no such file", as /proc does.
+ * @returns the first folder that was made, undefined where all were there
+ */
+function makeFolders(folder: string): string | undefined {
+  if (existsSync(folder)) {
+    return undefined;
+  }
+  const above = dirname(folder) === folder ? undefined : makeFolders(dirname(folder));
+  mkdirSync(folder);
+  return above ?? folder;
 }
 
 /** Removes the folders from `last` up to `first`, as far as they are empty. */
