@@ -16,7 +16,7 @@ export function readArguments(command: string, args: readonly string[], options:
   for (const argument of args) {
     if (argument === '--') break;
     const name = /^--([^=]+)/.exec(argument)?.[1];
-    if (name === undefined || name in options) continue;
+    if (name === undefined || Object.hasOwn(options, name)) continue;
     const nearest = nearestName(name, Object.keys(options));
     const advice = nearest === undefined ? `it knows ${Object.keys(options).map((option) => `--${option}`).join(', ')}` : `did you mean --${nearest}?`;
     throw new C3Error('input', `c3 ${command} has no option --${name}; ${advice}`);
@@ -42,7 +42,7 @@ export function text(parsed: ParsedArguments, name: string): string | null {
 export function whole(parsed: ParsedArguments, name: string, least: number, fallback: number): number {
   const value = text(parsed, name);
   if (value === null) return fallback;
-  const number = Number(value);
+  const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (!Number.isSafeInteger(number) || number < least) throw new C3Error('input', `--${name} needs a whole number of at least ${String(least)}, not ${JSON.stringify(value.slice(0, 40))}.`);
   return number;
 }

@@ -25,6 +25,8 @@ export interface BenchReport {
 export interface BenchInput {
   /** One seed and a tenth of the steps. */
   readonly quick: boolean;
+  /** A *.c3.yaml, or null for the bundled team's defaults. */
+  readonly config: string | null;
   readonly folder: string;
   readonly cancelled: () => boolean;
   readonly note: (line: string) => void;
@@ -33,7 +35,9 @@ export interface BenchInput {
 const SEEDS = [0, 1, 2];
 const CLICKS = 15;
 
-export async function benchFirstRun({ quick, folder, cancelled, note }: BenchInput): Promise<BenchReport> {
+export async function benchFirstRun({ quick, config, folder, cancelled, note }: BenchInput): Promise<BenchReport> {
+  const { steps, evaluation } = (await readRecipe(config, [], folder)).config;
+  const shortened = [`steps=${String(Math.ceil(steps / 10))}`, `evaluation.instances=${String(Math.min(64, evaluation.instances))}`];
   const figures: BenchFigure[] = [];
   const add = (name: string, value: number | null, unit: string): void => {
     figures.push({ name, value: value === null ? null : Number(value.toPrecision(5)), unit, ceiling: null, ratio: null, peer: null, peerRatio: null });
@@ -42,7 +46,7 @@ export async function benchFirstRun({ quick, folder, cancelled, note }: BenchInp
     const home = await mkdtemp(join(os.tmpdir(), 'c3-bench-'));
     const service = new EngineService(join(home, 'c3.sqlite'));
     try {
-      const recipe = await readRecipe(null, [`seed=${String(seed)}`, ...(quick ? ['steps=6', 'evaluation.instances=64'] : [])], folder);
+      const recipe = await readRecipe(config, [`seed=${String(seed)}`, ...(quick ? shortened : [])], folder);
       const started = performance.now();
       let first: number | null = null;
       const summary = await service.run(recipe, {
@@ -90,14 +94,14 @@ async function clickMedian(service: EngineService, summary: RunSummary, cancelle
     const message = service.reading((store) => store.bucketsOfRun({ run: summary.run, origin: 'training', offset, limit: 1 }))[0]?.alternatives[0]?.decision;
     if (message === undefined) continue;
     const started = performance.now();
-    const arrivals: number[] = [];
+    const first: number[] = [];
     await service.replay({ message, alternatives: 4, replays: 4, text: null }, {
       cancelled,
       onProgress: ({ alternatives }) => {
-        if (alternatives.some(({ original }) => !original)) arrivals.push(performance.now() - started);
+        if (first.length === 0 && alternatives.some(({ original }) => !original)) first.push(performance.now() - started);
       },
     });
-    times.push(...arrivals.slice(0, 1));
+    times.push(...first);
   }
   times.sort((a, b) => a - b);
   return times[Math.floor(times.length / 2)] ?? null;

@@ -3,6 +3,9 @@ import { resolve } from 'node:path';
 import { C3Error, CancelledError, messageOf, nearestName } from '../shared/errors.ts';
 import { COMMANDS } from './commands.ts';
 import { VERSION } from './version.ts';
+import { oneLine } from './words.ts';
+
+const LONGEST_ERROR = 2000;
 
 const HELP = `c3 ${VERSION}: run and train teams of language-model agents, and replay any message for credit
 
@@ -24,7 +27,7 @@ async function main(args: readonly string[]): Promise<void> {
     process.stdout.write(`${VERSION}\n`);
     return;
   }
-  const command = COMMANDS[name];
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     const nearest = nearestName(name, Object.keys(COMMANDS));
     throw new C3Error('input', `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ${nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`}`);
@@ -44,6 +47,6 @@ async function main(args: readonly string[]): Promise<void> {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(error instanceof CancelledError ? 'Cancelled; what was stored stays.\n' : `c3: ${messageOf(error)}\n`);
+  process.stderr.write(error instanceof CancelledError ? 'Cancelled; what was stored stays.\n' : `c3: ${oneLine(messageOf(error), LONGEST_ERROR)}\n`);
   process.exitCode = error instanceof C3Error && error.kind === 'input' ? 2 : 1;
 }

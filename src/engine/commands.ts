@@ -107,7 +107,7 @@ function progressPrinter(): (progress: RunProgress) => void {
 async function replay(args: readonly string[], context: CommandContext): Promise<void> {
   const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' } } as const;
   const parsed = readArguments('replay', args, options, 1);
-  const message = Number(parsed.positionals[0]);
+  const message = /^\d+$/.test(parsed.positionals[0] ?? '') ? Number(parsed.positionals[0]) : NaN;
   if (!Number.isSafeInteger(message) || message < 1) throw new C3Error('input', 'c3 replay needs the number of a message, for example `c3 replay 17`.');
   const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text') };
   await withService(storePath(parsed, context), async (service) => {
@@ -186,10 +186,10 @@ async function credit(args: readonly string[]): Promise<void> {
 }
 
 async function bench(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' } }, 1);
+  const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' }, config: { type: 'string' } }, 1);
   const suite = parsed.positionals[0];
-  if (suite !== 'first-run') throw new C3Error('input', 'c3 bench needs a suite: first-run.');
-  const report = await benchFirstRun({ quick: parsed.values['quick'] === true, folder: context.folder, cancelled: context.cancelled, note });
+  if (suite !== 'first-run') throw new C3Error('input', `c3 bench ${suite === undefined ? 'needs a suite' : `has no suite ${JSON.stringify(suite.slice(0, 40))}`}; there is: first-run.`);
+  const report = await benchFirstRun({ quick: parsed.values['quick'] === true, config: text(parsed, 'config'), folder: context.folder, cancelled: context.cancelled, note });
   if (parsed.values['json'] === true) print(JSON.stringify(report));
   else for (const { name, value, unit } of report.figures) print(`${name.padEnd(44)}${value === null ? 'not measured' : String(value)} ${unit}`);
 }
@@ -201,5 +201,5 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
   credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
   doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },
-  bench: { usage: 'bench first-run [--quick] [--json]', summary: 'the first run with three seeds', run: bench },
+  bench: { usage: 'bench first-run [--quick] [--config FILE] [--json]', summary: 'the first run with three seeds', run: bench },
 };

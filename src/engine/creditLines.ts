@@ -23,12 +23,7 @@ export async function* creditLines(
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     number++;
     if (line.trim() === '') continue;
-    let parsed: z.infer<typeof lineSchema>;
-    try {
-      parsed = lineSchema.parse(JSON.parse(line));
-    } catch (error) {
-      throw new C3Error('input', `standard input, line ${String(number)}: ${messageOf(error).split('\n')[0] ?? ''}; give {"id": ..., "alternatives": [{"returns": [numbers]}]}.`);
-    }
+    const parsed = parseLine(line, number);
     const estimates = estimateAll(parsed.alternatives.map(({ returns }) => aggregate(returns)));
     const credits = creditBucket(parsed.alternatives.map(({ returns }) => ({ returns, evaluatorCalls: returns.length })), estimator);
     yield JSON.stringify({
@@ -38,4 +33,18 @@ export async function* creditLines(
       intervals: credits.map((credit) => (credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n })),
     });
   }
+}
+
+function parseLine(line: string, number: number): z.infer<typeof lineSchema> {
+  const wrong = (what: string): C3Error => new C3Error('input', `standard input, line ${String(number)}: ${what}; give {"id": ..., "alternatives": [{"returns": [numbers or null]}]}.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    throw wrong(messageOf(error));
+  }
+  const parsed = lineSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw wrong(issue === undefined ? 'not understood' : `${issue.path.join('.')}${issue.path.length === 0 ? '' : ': '}${issue.message}`);
 }

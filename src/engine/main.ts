@@ -1,4 +1,5 @@
 /** The engine process behind the extension: JSON-RPC on standard input and output, its log on standard error. */
+import { Console } from 'node:console';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from 'vscode-jsonrpc/node';
@@ -25,6 +26,7 @@ const log = (line: string): void => {
 };
 
 // The protocol owns standard output; whatever a library prints goes to the log.
+globalThis.console = new Console(process.stderr, process.stderr);
 const connection = createMessageConnection(new StreamMessageReader(process.stdin), new StreamMessageWriter(process.stdout));
 let service: EngineService | undefined;
 
@@ -45,10 +47,20 @@ async function answering<Result>(work: () => Result | Promise<Result>): Promise<
   }
 }
 
+/** Tells the editor how far the work is. One that is gone need not know, and its work is not failed by that. */
+async function tell(send: () => Promise<void>): Promise<void> {
+  try {
+    await send();
+  } catch {
+    // The end of the connection is noticed by onClose.
+  }
+}
+
 const cancelledBy = (token: CancellationToken) => (): boolean => token.isCancellationRequested;
 
 connection.onRequest(InitializeRequest, ({ store }) =>
-  answering(() => {
+  answering(async () => {
+    await service?.close();
     service = new EngineService(store);
     let readOnlyReason: string | null = null;
     if (existsSync(store)) {
@@ -71,7 +83,7 @@ connection.onRequest(StartRunRequest, ({ config, overrides }, token) =>
       {
         cancelled: cancelledBy(token),
         onProgress: (progress) => {
-          void connection.sendNotification(RunProgressNotification, progress);
+          void tell(() => connection.sendNotification(RunProgressNotification, progress));
         },
       },
       log,
@@ -80,14 +92,18 @@ connection.onRequest(StartRunRequest, ({ config, overrides }, token) =>
 );
 
 connection.onRequest(ReplayRequest, (params, token) =>
-  answering(() =>
-    current().replay(params, {
-      cancelled: cancelledBy(token),
+  answering(async () => {
+    const engine = current();
+    const cancelled = cancelledBy(token);
+    const { id } = await engine.replay(params, {
+      cancelled,
       onProgress: (bucket, done, total) => {
-        void connection.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total });
+        void tell(() => connection.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total }));
       },
-    }),
-  ),
+    });
+    // The alternatives are on the screen already; what follows is the proof.
+    return engine.verifyBucket(id, cancelled);
+  }),
 );
 
 connection.onRequest(TaxonomyRequest, ({ run }) => answering(() => current().taxonomy(run)));
@@ -95,7 +111,9 @@ connection.onRequest(DoctorRequest, () => answering(() => examine(current().stor
 connection.onRequest(ShutdownRequest, () =>
   answering(async () => {
     await service?.close();
-    setImmediate(() => process.exit(0));
+    // Once the answer is out nothing keeps the process; should anything do so all the same, it ends a moment later.
+    process.stdin.unref();
+    setTimeout(() => process.exit(0), 1000).unref();
     return null;
   }),
 );

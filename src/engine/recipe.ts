@@ -10,6 +10,7 @@ import { assertNoOverlap } from '../tasks/uid.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { configSchema, readConfig, type RunConfig } from '../training/config.ts';
+import { fanoutProblem } from '../training/iteration.ts';
 import { BUNDLED_TEAM } from './places.ts';
 
 export interface Recipe {
@@ -31,16 +32,14 @@ const storedSchema = z.object({ config: configSchema, folder: z.string(), modelF
 export async function readRecipe(path: string | null, overrides: readonly string[], currentFolder: string): Promise<Recipe> {
   const file = path === null ? null : resolve(currentFolder, path);
   const text = file === null ? '' : await readText(file, 'choose an existing configuration');
-  const config = readConfig(text, file ?? 'the bundled configuration', overrides);
+  const source = file ?? 'the bundled configuration';
+  const config = readConfig(text, source, overrides);
   const folder = file === null ? currentFolder : dirname(file);
   const protocolSource = config.protocol === 'bundled' ? join(BUNDLED_TEAM, 'protocol.json') : resolve(folder, config.protocol);
-  return {
-    config,
-    folder,
-    modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model),
-    protocolText: await readText(protocolSource, 'name an existing protocol file'),
-    protocolSource,
-  };
+  const protocolText = await readText(protocolSource, 'name an existing protocol file');
+  const problem = fanoutProblem(config, parseProtocol(protocolText, protocolSource));
+  if (problem !== null) throw new C3Error('input', `${source}: ${problem}`);
+  return { config, folder, modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model), protocolText, protocolSource };
 }
 
 export const serialiseRecipe = (recipe: Recipe): string => JSON.stringify(recipe);
@@ -80,15 +79,18 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     if (instances.length === 0) throw new C3Error('input', `${path} holds no instances; give at least one line.`);
     return instances;
   };
-  const train = await load(task.train_file);
-  if (evaluation.instances === 0) return { train, evaluation: [], remarks };
-  if (task.evaluation_file === null) {
-    const held = train.slice(0, Math.min(evaluation.instances, Math.floor(train.length / 4)));
-    remarks.push(`No task.evaluation_file: the first ${String(held.length)} instances are held out for evaluation.`);
-    return { train: train.slice(held.length), evaluation: held, remarks };
+  const all = await load(task.train_file);
+  let train = all;
+  let held: Instance[] = [];
+  if (task.evaluation_file !== null && evaluation.instances > 0) {
+    held = await load(task.evaluation_file, evaluation.instances);
+    if (task.refuse_overlap) assertNoOverlap(train, held);
+  } else if (evaluation.instances > 0) {
+    held = all.slice(0, Math.min(evaluation.instances, Math.floor(all.length / 4)));
+    train = all.slice(held.length);
+    remarks.push(held.length === 0 ? 'No task.evaluation_file, and too few instances to hold some out: nothing is evaluated.' : `No task.evaluation_file: the first ${String(held.length)} instances are held out for evaluation.`);
   }
-  const held = await load(task.evaluation_file, evaluation.instances);
-  if (task.refuse_overlap) assertNoOverlap(train, held);
+  if (config.steps > 0 && train.length < config.instances_per_step) remarks.push(`${String(train.length)} training instances are fewer than instances_per_step (${String(config.instances_per_step)}): every step takes all of them.`);
   return { train, evaluation: held, remarks };
 }
 

@@ -3,33 +3,31 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { creditBucket } from '../credit/creditBucket.ts';
 import { classifyBuckets } from '../diagnostics/taxonomy.ts';
 import { answerEvaluator } from '../evaluate/evaluator.ts';
-import { LocalPolicy, type Policy } from '../policy/policy.ts';
-import { loadTokenizer, type Tokenizer } from '../policy/tokenizer.ts';
-import { replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
-import { verifyReplays, type VerificationReport } from '../replay/verify.ts';
-import type { ModelRuntime } from '../runtime/host.ts';
-import { startRuntime } from '../runtime/remote.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
+import { verifyReplays, type PolicyLender, type VerificationReport } from '../replay/verify.ts';
+import { C3Error } from '../shared/errors.ts';
 import type { BucketView, Replay, RunSummary, TaxonomyClass } from '../shared/records.ts';
 import { openStoreForReading, type StoreReader } from '../store/reader.ts';
 import { openStoreForWriting, type StoreWriter } from '../store/writer.ts';
 import { isTerminal } from '../team/protocol.ts';
+import { runSampling } from '../training/config.ts';
+import { creditRule } from '../training/credits.ts';
 import { runTraining, type RunControl } from '../training/run.ts';
-import { WORKER_ENTRY } from './places.ts';
+import { ModelPool, type LentPolicy } from './models.ts';
 import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe } from './recipe.ts';
 
 const PAGE = 500;
 
 export class EngineService {
   readonly storePath: string;
+  private readonly models = new ModelPool();
   private store: StoreWriter | undefined;
-  private runtime: { readonly threads: number; readonly started: Promise<ModelRuntime> } | undefined;
-  private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
   private running = false;
-  private loadedFolder: string | undefined;
+  private closing = false;
+  /** Work that goes on; close waits for its end. */
+  private readonly active = new Set<Promise<unknown>>();
 
   constructor(storePath: string) {
     this.storePath = storePath;
@@ -37,7 +35,16 @@ export class EngineService {
 
   /** The store, opened for writing with its lock when first needed. @throws C3Error('store') */
   writer(): StoreWriter {
-    this.store ??= openStoreForWriting(this.storePath);
+    if (this.store === undefined) {
+      const store = openStoreForWriting(this.storePath);
+      try {
+        endAbandoned(store);
+      } catch (error) {
+        store.close();
+        throw error;
+      }
+      this.store = store;
+    }
     return this.store;
   }
 
@@ -52,31 +59,36 @@ export class EngineService {
     }
   }
 
-  /** Trains or evaluates. @throws C3Error('engine') while another run is going on in this engine; CancelledError */
+  /** Trains or evaluates. Nothing is stored before data and model are loaded. @throws C3Error('engine') while another run is going on in this engine; CancelledError */
   async run(recipe: Recipe, control: RunControl, onRemark: (remark: string) => void = () => undefined): Promise<RunSummary> {
     if (this.running) throw new C3Error('engine', 'A run is going on already; cancel it or wait for its end.');
     this.running = true;
     try {
-      const protocol = protocolOf(recipe);
-      // A store that cannot be written is refused before anything is loaded; a new one is made when all else is there.
-      if (existsSync(this.storePath)) this.writer();
-      const data = await loadData(recipe);
-      for (const remark of data.remarks) onRemark(remark);
-      const tokenizer = await this.tokenizer(recipe.modelFolder);
-      const runtime = await this.runtimeFor(recipe);
-      this.loadedFolder = undefined;
+      return await this.tracked(this.train(recipe, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark));
+    } finally {
+      this.running = false;
+    }
+  }
+
+  private async train(recipe: Recipe, control: RunControl, onRemark: (remark: string) => void): Promise<RunSummary> {
+    // A store that cannot be written is refused first; a new one is made only when all else is there.
+    if (existsSync(this.storePath)) this.writer();
+    const data = await loadData(recipe);
+    for (const remark of data.remarks) onRemark(remark);
+    return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
       const store = this.writer();
       const snapshotFolder = join(dirname(this.storePath), 'snapshots');
       await mkdir(snapshotFolder, { recursive: true });
       const id = `${recipe.config.method}-${String(recipe.config.seed)}-${randomUUID().slice(0, 8)}`;
-      return await runTraining(
+      return runTraining(
         id,
         recipe.config,
         {
           store,
           runtime,
+          base: info.snapshot,
           tokenizer,
-          protocol,
+          protocol: protocolOf(recipe),
           evaluator: answerEvaluator,
           ...data,
           recipe: serialiseRecipe(recipe),
@@ -87,42 +99,43 @@ export class EngineService {
         },
         control,
       );
-    } finally {
-      this.running = false;
-    }
+    });
   }
 
   /** Replays one stored message under its own snapshot. @throws C3Error; CancelledError, keeping what arrived */
   async replay(request: ReplayRequest, control: ReplayControl): Promise<BucketView> {
+    checkRequest(request);
     const { run, snapshot } = this.reading((store) => store.message(request.message));
     const store = this.writer();
     const recipe = parseRecipe(store.runConfig(run), run);
-    const policy = await this.policyOf(snapshot, recipe);
-    if (typeof policy === 'string') throw new C3Error('model', policy);
-    return replayMessage(
-      request,
-      { store, protocol: protocolOf(recipe), policy, evaluator: answerEvaluator, creditOf: (alternatives) => creditBucket(alternatives, 'loo'), seed: recipe.config.seed, returnBound: recipe.config.credit.return_clip },
-      control,
-    );
+    const { config } = recipe;
+    const work = async (lent: LentPolicy | string): Promise<BucketView> => {
+      if (typeof lent === 'string') throw new C3Error('model', lent);
+      if (request.text !== null) checkLength(request.text, store.decision(request.message).promptTokens, lent);
+      return replayMessage(
+        request,
+        { store, protocol: protocolOf(recipe), policy: lent.policy, evaluator: answerEvaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
+        { ...control, cancelled: this.stopping(control.cancelled) },
+      );
+    };
+    return this.tracked(this.models.withPolicy(recipe, snapshot, (name) => this.weightsFile(name), work));
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
   async verify(run: string, sample: number | null, cancelled: () => boolean): Promise<VerificationReport> {
+    this.reading((store) => store.run(run));
     const store = this.writer();
-    store.run(run);
-    const recipe = parseRecipe(store.runConfig(run), run);
     const total = store.countReplays(run);
-    const wanted = Math.min(sample ?? total, total);
-    const replays: Replay[] = Array.from({ length: wanted }, (_, index) => store.replaysOfRun(run, Math.floor((index * total) / wanted), 1)).flat();
-    return verifyReplays(store, replays, (snapshot) => this.policyOf(snapshot, recipe), cancelled);
+    const replays: Replay[] = [];
+    if (sample === null || sample >= total) for (let offset = 0; offset < total; offset += PAGE) replays.push(...store.replaysOfRun(run, offset, PAGE));
+    else for (let index = 0; index < sample; index++) replays.push(...store.replaysOfRun(run, Math.floor((index * total) / sample), 1));
+    return this.tracked(verifyReplays(store, replays, this.lender(run), this.stopping(cancelled)));
   }
 
   /** Re-executes every replay of one bucket and gives the bucket back with what that showed. */
   async verifyBucket(bucket: number, cancelled: () => boolean): Promise<BucketView> {
     const store = this.writer();
-    const { run } = store.bucket(bucket);
-    const recipe = parseRecipe(store.runConfig(run), run);
-    await verifyReplays(store, store.replaysOfBucket(bucket), (snapshot) => this.policyOf(snapshot, recipe), cancelled);
+    await this.tracked(verifyReplays(store, store.replaysOfBucket(bucket), this.lender(store.bucket(bucket).run), this.stopping(cancelled)));
     return store.bucketView(bucket);
   }
 
@@ -146,59 +159,53 @@ export class EngineService {
     });
   }
 
+  /** Cancels what goes on, waits for its end, then gives everything back. */
   async close(): Promise<void> {
-    const runtime = this.runtime;
-    this.runtime = undefined;
-    if (runtime !== undefined) await (await runtime.started).close();
-    this.store?.close();
-    this.store = undefined;
-  }
-
-  /** The policy of a snapshot, or one sentence saying why its weights cannot be had. */
-  private async policyOf(snapshot: string, recipe: Recipe): Promise<Policy | string> {
-    const runtime = await this.runtimeFor(recipe);
-    const tokenizer = await this.tokenizer(recipe.modelFolder);
-    if (!(await runtime.snapshots()).includes(snapshot)) {
-      const reason = await this.loadSnapshot(runtime, snapshot, recipe);
-      if (reason !== null) return reason;
-    }
-    return new LocalPolicy(runtime, tokenizer, snapshot);
-  }
-
-  private async loadSnapshot(runtime: ModelRuntime, snapshot: string, recipe: Recipe): Promise<string | null> {
-    const short = snapshot.slice(0, 12);
+    this.closing = true;
+    await Promise.allSettled(this.active);
     try {
-      // The base's weights stay loaded for as long as its folder does.
-      if (this.loadedFolder !== recipe.modelFolder) {
-        const base = await runtime.load(recipe.modelFolder);
-        this.loadedFolder = recipe.modelFolder;
-        if (base.snapshot === snapshot) return null;
-      }
-      const file = this.reading((store) => store.snapshots(snapshot)).find((known) => known.file !== null)?.file;
-      if (file === undefined || file === null) return `The weights of snapshot ${short} were not kept, so its messages cannot be re-executed.`;
-      const loaded = await runtime.loadSnapshot(file);
-      return loaded === snapshot ? null : `${file} holds other weights than snapshot ${short}; put the original file back.`;
-    } catch (error) {
-      return `The weights of snapshot ${short} cannot be loaded: ${messageOf(error)}`;
+      await this.models.close();
+    } finally {
+      this.store?.close();
+      this.store = undefined;
     }
   }
 
-  private tokenizer(folder: string): Promise<Tokenizer> {
-    const known = this.tokenizers.get(folder) ?? loadTokenizer(folder);
-    this.tokenizers.set(folder, known);
-    return known;
+  private stopping(cancelled: () => boolean): () => boolean {
+    return () => this.closing || cancelled();
   }
 
-  /** One worker thread, started when first needed; another thread count starts another one. */
-  private async runtimeFor({ config }: Recipe): Promise<ModelRuntime> {
-    const { threads } = config.device;
-    if (this.runtime !== undefined && this.runtime.threads !== threads) {
-      const previous = this.runtime;
-      this.runtime = undefined;
-      await (await previous.started).close();
+  private async tracked<Result>(work: Promise<Result>): Promise<Result> {
+    this.active.add(work);
+    try {
+      return await work;
+    } finally {
+      this.active.delete(work);
     }
-    if (this.runtime === undefined) this.loadedFolder = undefined;
-    this.runtime ??= { threads, started: startRuntime(WORKER_ENTRY, { threads }) };
-    return this.runtime.started;
+  }
+
+  private lender(run: string): PolicyLender {
+    const recipe = parseRecipe(this.writer().runConfig(run), run);
+    return (snapshot, work) => this.models.withPolicy(recipe, snapshot, (name) => this.weightsFile(name), (lent) => work(typeof lent === 'string' ? lent : lent.policy));
+  }
+
+  private weightsFile(snapshot: string): string | null {
+    return this.reading((store) => store.snapshots(snapshot)).find(({ file }) => file !== null)?.file ?? null;
+  }
+}
+
+/** Who holds the writer lock is the only one who runs anything: a run that still says so was left by a process that is gone. */
+function endAbandoned(store: StoreWriter): void {
+  for (const { id, status } of store.runs(0, store.countRuns())) {
+    if (status === 'running') store.updateRunStatus(id, 'failed', new Date().toISOString(), null);
+  }
+}
+
+/** @throws C3Error('input') when a typed message and its context exceed the model's positions */
+function checkLength(text: string, contextTokens: number, { tokenizer, info }: LentPolicy): void {
+  const tokens = tokenizer.encode(text).length + 1;
+  const { maxPositions } = info.config;
+  if (contextTokens + tokens > maxPositions) {
+    throw new C3Error('input', `The text has ${String(tokens)} tokens and its context ${String(contextTokens)}, together more than the model's ${String(maxPositions)} positions; shorten it.`);
   }
 }

@@ -1,4 +1,6 @@
-import manifest from '../../package.json' with { type: 'json' };
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { PACKAGE_FILE } from './places.ts';
 
 /** The product's version. */
-export const VERSION: string = manifest.version;
+export const VERSION: string = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'))).version;

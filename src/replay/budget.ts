@@ -18,14 +18,19 @@ export class EvaluatorBudget {
     return this.spent;
   }
 
-  /** Books calls that are about to be made. @throws C3Error('budget') when they exceed the limit; nothing is booked then */
-  reserve(calls: number): void {
+  /** @throws C3Error('budget') when this many more calls would exceed the limit; nothing is booked */
+  check(calls: number): void {
     if (this.reserved + calls > this.limit) {
       throw new C3Error(
         'budget',
         `The evaluator budget allows ${String(this.limit)} calls: ${String(this.reserved)} are booked and ${String(calls)} more were asked for; raise evaluator_budget or lower the fan-out.`,
       );
     }
+  }
+
+  /** Books calls that are about to be made. @throws C3Error('budget') when they exceed the limit; nothing is booked then */
+  reserve(calls: number): void {
+    this.check(calls);
     this.reserved += calls;
   }
 

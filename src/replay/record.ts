@@ -16,8 +16,14 @@ export interface RoundRecord {
   readonly returnBound: number;
 }
 
-/** An estimator as this room sees it: one credit for each alternative, null where none of its returns is measured. */
-export type CreditFunction = (alternatives: readonly { readonly returns: readonly (number | null)[]; readonly evaluatorCalls: number }[]) => (Credit | null)[];
+/** The returns of one alternative, null where masked, and what they cost. */
+export interface AlternativeReturns {
+  readonly returns: readonly (number | null)[];
+  readonly evaluatorCalls: number;
+}
+
+/** What the alternatives of a bucket are worth, in order; null where that cannot be said. */
+export type CreditRule = (alternatives: readonly AlternativeReturns[]) => readonly (Credit | null)[];
 
 /** One sampling group with what it was found to be worth. */
 export interface CreditedGroup {
@@ -109,16 +115,20 @@ export function recordReplay(store: StoreWriter, bucket: number, alternative: Tr
   });
 }
 
-/** Credits of a sibling group from the returns of the leaves below each node. */
-export function creditGroup(nodes: readonly TreeNode[], creditOf: CreditFunction, returnBound: number): (Credit | null)[] {
-  return creditOf(nodes.map((node) => ({ returns: leavesOf(node).map((leaf) => returnOf(leaf, returnBound)), evaluatorCalls: callsOf(node) })));
+/** Evaluator calls that a leaf added below an alternative; a message scored on the way is counted at the first leaf below it. */
+function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
+  let calls = 0;
+  for (let node = leaf; ; node = node.parent) {
+    if (node.score !== undefined) calls++;
+    if (node === alternative || node.parent === null || node.parent.children[0] !== node) return calls;
+  }
 }
 
 /**
  * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives, the leaves below a node its replays.
  * @returns every group with its credits, parents before children
  */
-export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNode[], protocol: Protocol, round: RoundRecord, creditOf: CreditFunction): CreditedGroup[] {
+export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNode[], protocol: Protocol, round: RoundRecord, rule: CreditRule): CreditedGroup[] {
   const first = siblings[0];
   if (first === undefined) return [];
   const occurrence = occurrenceAt(protocol, first.position);
@@ -137,12 +147,11 @@ export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNo
     node.stored = store.insertDecision(decisionRow(node, protocol, round, bucket));
     if (node.children.length === 0) recordEpisode(store, node, round);
   }
-  const below = siblings.flatMap((node) => recordTrainingTree(store, node.children, protocol, round, creditOf));
-  const credits = creditGroup(siblings, creditOf, round.returnBound);
+  const below = siblings.flatMap((node) => recordTrainingTree(store, node.children, protocol, round, rule));
+  const credits = rule(siblings.map((node) => ({ returns: leavesOf(node).map((leaf) => returnOf(leaf, round.returnBound)), evaluatorCalls: callsOf(node) })));
   siblings.forEach((node, index) => {
     leavesOf(node).forEach((leaf, replayIndex) => {
-      const calls = leaf === node ? 1 : callsOf(node) / leavesOf(node).length;
-      recordReplay(store, bucket, node, leaf, replayIndex, Math.round(calls), round);
+      recordReplay(store, bucket, node, leaf, replayIndex, callsOfLeaf(node, leaf), round);
     });
     const credit = credits[index];
     if (credit !== null && credit !== undefined && node.stored !== undefined) store.insertCredit(bucket, node.stored, credit);

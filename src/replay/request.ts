@@ -2,12 +2,12 @@
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyControl } from '../policy/policy.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { BucketView, Decision, Message } from '../shared/records.ts';
+import type { BucketView, Decision, Message, Sampling } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { isTerminal, type Protocol } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
-import { decisionRow, recordEpisode, recordReplay, type CreditFunction, type RoundRecord } from './record.ts';
-import { contextOf, extend, scoreOf, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
+import { decisionRow, recordEpisode, recordReplay, type CreditRule, type RoundRecord } from './record.ts';
+import { contextOf, extend, samplingOf, scoreOf, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
 
 export interface ReplayRequest {
   readonly message: number;
@@ -25,19 +25,23 @@ export interface ReplayDependencies {
   /** The message's own snapshot: the continuation distribution is that of its time. */
   readonly policy: Policy;
   readonly evaluator: Evaluator;
-  readonly creditOf: CreditFunction;
+  /** The run's own: a message that was picked greedily has sampled alternatives all the same, and every role its own cap. */
+  readonly sampling: Sampling;
   readonly seed: number;
   readonly returnBound: number;
+  readonly credit: CreditRule;
 }
 
 export interface ReplayControl {
   readonly cancelled: () => boolean;
-  /** After every alternative that appears and every replay that ends; credits are those of the returns so far. */
+  /** After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are those of the returns so far. */
   readonly onProgress: (bucket: BucketView, done: number, total: number) => void;
 }
 
 /** Bounds of one request. */
 export const REPLAY_LIMITS = { alternatives: 256, replays: 256, textLength: 16_384 } as const;
+/** Replays that are reported one by one; of more, every n-th is. */
+const REPORTED_REPLAYS = 512;
 
 /**
  * Opens a bucket on the message's context and fills it; rows appear as they are complete, credits at the end.
@@ -51,7 +55,8 @@ export async function replayMessage(request: ReplayRequest, dependencies: Replay
   return new Replaying(request, decision, dependencies, control, store.nextRequestNumber(decision.run)).execute();
 }
 
-function checkRequest({ alternatives, replays, text }: ReplayRequest): void {
+/** @throws C3Error('input') for a request out of bounds */
+export function checkRequest({ alternatives, replays, text }: ReplayRequest): void {
   const within = (value: number, low: number, high: number): boolean => Number.isInteger(value) && value >= low && value <= high;
   if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
   if (!within(replays, 1, REPLAY_LIMITS.replays)) throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
@@ -66,21 +71,25 @@ class Replaying {
   private readonly control: ReplayControl;
   private readonly settings: TreeSettings;
   private readonly round: RoundRecord;
+  private readonly branch: Branch;
   private readonly bucket: number;
   private readonly terminal: boolean;
   /** Replays that have ended, by alternative. */
   private readonly ended = new Map<TreeNode, number>();
+  private replaysEnded = 0;
   private original: TreeNode | undefined;
 
   constructor(request: ReplayRequest, decision: Decision, dependencies: ReplayDependencies, control: ReplayControl, number: number) {
-    const { store, protocol, policy, evaluator, seed, returnBound } = dependencies;
+    const { store, protocol, policy, evaluator, sampling, seed, returnBound } = dependencies;
     this.request = request;
     this.decision = decision;
     this.dependencies = dependencies;
     this.control = control;
     this.terminal = isTerminal(protocol, decision.position);
-    this.settings = { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling: decision.sampling, seed, scope: `request:${String(number)}` };
+    this.settings = { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}` };
     this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
+    // Before anything is stored: a context that cannot be had again is refused.
+    this.branch = this.frozenBranch();
     this.bucket = store.transaction(() => {
       const bucket = store.insertBucket({
         run: decision.run,
@@ -100,13 +109,14 @@ class Replaying {
 
   async execute(): Promise<BucketView> {
     const { store } = this.dependencies;
-    const branch = this.frozenBranch();
+    const { branch } = this;
     const original = this.storedNode(branch.instance, this.decision, branch.node);
     this.original = original;
     const alternatives = [original];
     if (this.terminal) this.endReplay(original, original);
     const control: PolicyControl = { cancelled: this.control.cancelled };
-    if (this.request.text !== null) alternatives.push(await this.typedNode(branch, this.request.text, this.request.alternatives + 1, control));
+    // What is stored is UTF-8, which has no lone surrogates.
+    if (this.request.text !== null) alternatives.push(await this.typedNode(branch, this.request.text.toWellFormed(), this.request.alternatives + 1, control));
     const sampled = await extend(this.settings, [branch], this.decision.position, this.request.alternatives, control, (node) => {
       this.appear(node);
     }, { first: 1, inherit: false });
@@ -157,7 +167,8 @@ class Replaying {
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
     const { policy, protocol } = this.dependencies;
-    const answer = await policy.typed(this.decision.context, text, this.decision.sampling.temperature, control);
+    const sampling = samplingOf(this.settings, this.decision.position);
+    const answer = await policy.typed(this.decision.context, text, sampling.temperature, control);
     const scored = protocol.occurrences[this.decision.position]?.scored === true;
     if (scored) this.settings.budget.reserve(1);
     const node: TreeNode = {
@@ -168,7 +179,7 @@ class Replaying {
       context: this.decision.context,
       contextKey: this.decision.contextKey,
       streamKey: '',
-      sampling: this.decision.sampling,
+      sampling,
       answer,
       score: scored ? scoreOf(this.settings, branch.instance, answer.text) : undefined,
       children: [],
@@ -221,30 +232,41 @@ class Replaying {
 
   private endReplay(alternative: TreeNode, leaf: TreeNode): void {
     const { store } = this.dependencies;
-    recordReplay(store, this.bucket, alternative, leaf, leaf === alternative ? 0 : leaf.sibling, callsBetween(alternative, leaf), this.round);
-    this.ended.set(alternative, (this.ended.get(alternative) ?? 0) + 1);
-    this.report();
+    recordReplay(store, this.bucket, alternative, leaf, leaf === alternative ? 0 : leaf.sibling, callsOfReplay(alternative, leaf), this.round);
+    const count = (this.ended.get(alternative) ?? 0) + 1;
+    this.ended.set(alternative, count);
+    this.replaysEnded++;
+    const stride = Math.ceil((this.total * this.request.replays) / REPORTED_REPLAYS);
+    if (count === this.needed || this.replaysEnded % stride === 0) this.report();
+  }
+
+  /** Alternatives that were asked for. */
+  private get total(): number {
+    return this.request.alternatives + (this.request.text === null ? 0 : 1);
+  }
+
+  /** Replays that complete an alternative. */
+  private get needed(): number {
+    return this.terminal ? 1 : this.request.replays;
   }
 
   /** The bucket so far, with the credits that its returns give. */
   private credits(): BucketView {
     const view = this.dependencies.store.bucketView(this.bucket);
-    const credits = this.dependencies.creditOf(view.alternatives);
-    const counted = view.alternatives.filter(({ returns }) => returns.length > 0).length;
-    return counted < 2 ? view : { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, credit: credits[index] ?? null })) };
+    const credits = this.dependencies.credit(view.alternatives);
+    return { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, credit: credits[index] ?? null })) };
   }
 
   private report(): void {
-    const needed = this.terminal ? 1 : this.request.replays;
     let done = 0;
-    for (const [alternative, count] of this.ended) if (alternative !== this.original && count >= needed) done++;
-    this.control.onProgress(this.credits(), done, this.request.alternatives + (this.request.text === null ? 0 : 1));
+    for (const [alternative, count] of this.ended) if (alternative !== this.original && count >= this.needed) done++;
+    this.control.onProgress(this.credits(), done, this.total);
   }
 }
 
-/** Evaluator calls on the path from an alternative to a leaf. */
-function callsBetween(alternative: TreeNode, leaf: TreeNode): number {
-  let calls = 0;
-  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) if (node.score !== undefined) calls++;
+/** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its replay 0. */
+function callsOfReplay(alternative: TreeNode, leaf: TreeNode): number {
+  let calls = alternative.score !== undefined && (leaf === alternative || leaf.sibling === 0) ? 1 : 0;
+  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) if (node.score !== undefined) calls++;
   return calls;
 }

@@ -143,7 +143,23 @@ export function scoreOf(settings: Pick<TreeSettings, 'evaluator' | 'budget'>, in
   return { score, rule };
 }
 
-/** Grows whole episodes below the branches: fanout[i] messages at every position from the first on. @returns the roots, in order */
+/** Evaluator calls that one tree of this fan-out costs: one for every message at a scored position. */
+export function callsOfFanout(protocol: Protocol, positions: readonly number[], fanout: readonly number[]): number {
+  let messages = 1;
+  let calls = 0;
+  for (const [level, position] of positions.entries()) {
+    messages *= fanout[level] ?? 1;
+    if (occurrenceAt(protocol, position).scored) calls += messages;
+  }
+  return calls;
+}
+
+/**
+ * Grows whole episodes below the branches: fanout[i] messages at the i-th position. A message's stream is named by its index among its
+ * siblings alone, so what continues two alternatives draws the same numbers at every level.
+ * @returns the roots, in order
+ * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
+ */
 export async function grow(
   settings: TreeSettings,
   branches: readonly Branch[],
@@ -151,6 +167,7 @@ export async function grow(
   fanout: readonly number[],
   control: PolicyControl,
 ): Promise<TreeNode[]> {
+  settings.budget.check(branches.length * callsOfFanout(settings.protocol, positions, fanout));
   let roots: TreeNode[] | undefined;
   let frontier = branches;
   for (const [level, position] of positions.entries()) {

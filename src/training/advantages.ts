@@ -6,7 +6,7 @@ import type { TrainingContext } from '../runtime/pack.ts';
 
 /**
  * One training context per group: its prompt once, every credited message with one advantage for all of its tokens (C3 equation 15).
- * A message whose credit is null (all of its returns masked) is left out; a group without credited messages vanishes.
+ * A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out; a group without credited messages vanishes.
  */
 export function trainingContexts(groups: readonly CreditedGroup[], normalise: boolean): TrainingContext[] {
   return groups.flatMap(({ nodes, credits }) => {

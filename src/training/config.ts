@@ -126,7 +126,7 @@ function setIn(value: object, [key = '', ...rest]: readonly string[], leaf: unkn
   if (rest.length === 0) entries.set(key, leaf);
   else {
     const inner = entries.get(key) ?? {};
-    if (typeof inner !== 'object') throw new C3Error('input', `--override ${override}: ${key} is no mapping.`);
+    if (typeof inner !== 'object' || Array.isArray(inner)) throw new C3Error('input', `--override ${override}: ${key} is no mapping.`);
     entries.set(key, setIn(inner, rest, leaf, override));
   }
   return Object.fromEntries(entries);

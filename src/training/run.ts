@@ -8,20 +8,23 @@ import { LedgerCounter } from '../replay/budget.ts';
 import { recordSubtree, type RoundRecord } from '../replay/record.ts';
 import type { TreeNode } from '../replay/tree.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
-import { CancelledError } from '../shared/errors.ts';
+import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { RunProgress, RunStage } from '../shared/engineProtocol.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
-import type { EvaluationKind, Instance, Interval, RunSummary, StepMetrics } from '../shared/records.ts';
+import type { EvaluationKind, Instance, Interval, RunStatus, RunSummary, StepMetrics } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { runSampling, type RunConfig } from './config.ts';
 import { evaluate } from './evaluation.ts';
-import { iterate } from './iteration.ts';
+import { fanoutProblem, iterate } from './iteration.ts';
 import { cosineSchedule } from './schedule.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;
+  /** Holds the run's model and nothing else's; the run begins and ends training on it. */
   readonly runtime: ModelRuntime;
+  /** Snapshot of the loaded model: what the run begins with. */
+  readonly base: string;
   readonly tokenizer: Tokenizer;
   readonly protocol: Protocol;
   readonly evaluator: Evaluator;
@@ -48,18 +51,33 @@ type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
 
 /**
  * Runs to the end. The run's row ends as done, cancelled or failed; what was stored before stays.
- * @throws CancelledError; C3Error
+ * @throws CancelledError; C3Error, before anything is stored where the configuration or the instances do not fit
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
-  const { store, now } = dependencies;
-  store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: dependencies.recipe, plannedSteps: config.steps, createdAt: now() });
+  const { store, now, base, train, evaluation } = dependencies;
+  const problem = fanoutProblem(config, dependencies.protocol);
+  if (problem !== null) throw new C3Error('input', problem);
+  store.transaction(() => {
+    store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: dependencies.recipe, plannedSteps: config.steps, createdAt: now() });
+    store.insertSnapshot({ id: base, run: id, iteration: 0, base: dependencies.modelFolder, file: null });
+    store.insertInstances([...evaluation, ...train.slice(0, config.steps * config.instances_per_step)]);
+  });
   try {
     const summary = await new Run(id, config, dependencies, control).execute();
     store.updateRunStatus(id, 'done', now(), summary);
     return summary;
   } catch (error) {
-    store.updateRunStatus(id, error instanceof CancelledError ? 'cancelled' : 'failed', now(), null);
+    recordEnd(store, id, error instanceof CancelledError ? 'cancelled' : 'failed', now());
     throw error;
+  }
+}
+
+/** A store that failed may refuse this too; what ended the run is then still the error to report. */
+function recordEnd(store: StoreWriter, id: string, status: RunStatus, at: string): void {
+  try {
+    store.updateRunStatus(id, status, at, null);
+  } catch {
+    // The next writer finds the run without an owner and marks it.
   }
 }
 
@@ -82,11 +100,8 @@ class Run {
 
   async execute(): Promise<RunSummary> {
     const { config, control } = this;
-    const { runtime, store, modelFolder, evaluation, clock } = this.dependencies;
-    this.progress('load', 0, 1, 'Loading the model');
-    const model = await runtime.load(modelFolder);
-    const base = model.snapshot;
-    store.insertSnapshot({ id: base, run: this.id, iteration: 0, base: modelFolder, file: null });
+    const { store, base, evaluation, clock } = this.dependencies;
+    this.progress('load', 1, 1, 'The model is loaded');
     const before = await this.evaluateBoth('before', base);
     const started = clock();
     const final = config.steps === 0 ? base : await this.train(base);
@@ -120,13 +135,12 @@ class Run {
       floorFraction: config.ppo.final_fraction,
     });
     await runtime.beginTraining(base);
+    // Fewer than asked for where there are fewer: the same question twice in one step would only repeat the same numbers.
+    const perStep = Math.min(config.instances_per_step, train.length);
     let snapshot = base;
     for (let iteration = 1; iteration <= config.steps; iteration++) {
       store.insertStep({ run: this.id, iteration, snapshot, ledger: this.ledger.read() });
-      const instances = Array.from({ length: config.instances_per_step }, (_, index) => train[((iteration - 1) * config.instances_per_step + index) % train.length]).flatMap((instance) =>
-        instance === undefined ? [] : [instance],
-      );
-      store.insertInstances(instances);
+      const instances = Array.from({ length: perStep }, (_, index) => train[((iteration - 1) * perStep + index) % train.length]).flatMap((instance) => instance ?? []);
       const metrics = await iterate({
         config,
         iteration,
@@ -152,7 +166,8 @@ class Run {
         store.insertSnapshot({ id: trained, run: this.id, iteration, base: modelFolder, file });
         store.finishStep(this.id, iteration, metrics, this.ledger.read());
       });
-      if (snapshot !== base) await runtime.releaseSnapshot(snapshot);
+      // A step without any credited message gives the same weights again.
+      if (snapshot !== base && snapshot !== trained) await runtime.releaseSnapshot(snapshot);
       snapshot = trained;
       this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${metrics.meanReturn.toFixed(3)}`, metrics);
     }
@@ -169,7 +184,6 @@ class Run {
     const stage: RunStage = when === 'before' ? 'evaluate-before' : 'evaluate-after';
     const number = EVALUATION_ROUNDS.find((known) => known.stage === when && known.kind === kind)?.iteration ?? 0;
     const round = this.round('evaluate', number, snapshot);
-    store.insertInstances(evaluation);
     this.progress(stage, 0, evaluation.length, `Evaluating ${kind}, ${when} training`);
     return evaluate(
       { protocol, policy: new LocalPolicy(runtime, tokenizer, snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, batch: this.config.evaluation.batch },

@@ -1,0 +1,174 @@
+/** Models in worker threads. A run has one to itself; replays share another and hold the snapshots that they use, so that nobody takes weights from under another. */
+import { join } from 'node:path';
+import { LocalPolicy, type Policy } from '../policy/policy.ts';
+import { loadTokenizer, TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
+import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
+import { startRuntime } from '../runtime/remote.ts';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import { WORKER_ENTRY } from './places.ts';
+import type { Recipe } from './recipe.ts';
+
+/** A recipe's model, loaded. */
+export interface LoadedModel {
+  readonly runtime: ModelRuntime;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+}
+
+/** A policy on loan. */
+export interface LentPolicy {
+  readonly policy: Policy;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+}
+
+/** Finds the weights file of a snapshot; null where none was kept. */
+export type WeightsFinder = (snapshot: string) => string | null;
+
+/** Snapshots that a runtime keeps though nobody uses them. */
+const KEPT_SNAPSHOTS = 4;
+
+interface Slot {
+  /** Threads and model folder. */
+  readonly key: string;
+  readonly started: Promise<ModelRuntime>;
+  users: number;
+  exclusive: boolean;
+  info: ModelInfo | undefined;
+  /** How many users each snapshot has. */
+  readonly used: Map<string, number>;
+  /** Snapshots without users, the longest unused first. */
+  idle: string[];
+}
+
+export class ModelPool {
+  private slots: Slot[] = [];
+  private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
+
+  /** Lends a runtime with the recipe's model to a run, alone. @throws C3Error('model') when the model cannot be loaded */
+  async exclusively<Result>(recipe: Recipe, work: (model: LoadedModel) => Promise<Result>): Promise<Result> {
+    const tokenizer = await this.tokenizer(recipe.modelFolder);
+    return this.withSlot(recipe, true, async (slot, runtime) => {
+      try {
+        return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe) });
+      } finally {
+        keep(slot, runtime, await runtime.snapshots().catch(() => []));
+      }
+    });
+  }
+
+  /** Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once. */
+  async withPolicy<Result>(recipe: Recipe, snapshot: string, weights: WeightsFinder, work: (lent: LentPolicy | string) => Promise<Result>): Promise<Result> {
+    const tokenizer = await this.tokenizer(recipe.modelFolder);
+    return this.withSlot(recipe, false, async (slot, runtime) => {
+      slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
+      slot.idle = slot.idle.filter((name) => name !== snapshot);
+      try {
+        const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights);
+        if (reason !== null) return await work(reason);
+        if (slot.info === undefined) throw new Error('A runtime that holds a snapshot has loaded its model.');
+        return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot), tokenizer, info: slot.info });
+      } finally {
+        const users = (slot.used.get(snapshot) ?? 1) - 1;
+        if (users > 0) slot.used.set(snapshot, users);
+        else {
+          slot.used.delete(snapshot);
+          keep(slot, runtime, [snapshot]);
+        }
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    const { slots } = this;
+    this.slots = [];
+    await Promise.all(slots.map(closeSlot));
+  }
+
+  private async withSlot<Result>(recipe: Recipe, exclusive: boolean, work: (slot: Slot, runtime: ModelRuntime) => Promise<Result>): Promise<Result> {
+    const key = JSON.stringify([recipe.config.device.threads, recipe.modelFolder]);
+    let slot = this.slots.find((candidate) => candidate.key === key && !candidate.exclusive && (!exclusive || candidate.users === 0));
+    let left: Slot[] = [];
+    if (slot === undefined) {
+      // Another model takes the place of those that nobody uses.
+      left = this.slots.filter(({ users }) => users === 0);
+      slot = { key, started: startRuntime(WORKER_ENTRY, { threads: recipe.config.device.threads }), users: 0, exclusive, info: undefined, used: new Map(), idle: [] };
+      this.slots = [...this.slots.filter(({ users }) => users > 0), slot];
+    }
+    slot.users++;
+    slot.exclusive = exclusive;
+    try {
+      await Promise.all(left.map(closeSlot));
+      return await work(slot, await slot.started);
+    } catch (error) {
+      if (error instanceof C3Error && error.kind === 'engine' && !(await works(slot))) this.slots = this.slots.filter((other) => other !== slot);
+      throw error;
+    } finally {
+      slot.users--;
+      slot.exclusive = false;
+      await this.dropTwin(slot);
+    }
+  }
+
+  /** After a run, the runtime that served replays meanwhile stays, and the run's own goes. */
+  private async dropTwin(slot: Slot): Promise<void> {
+    if (slot.users > 0 || !this.slots.some((other) => other !== slot && other.key === slot.key && this.slots.includes(slot))) return;
+    this.slots = this.slots.filter((other) => other !== slot);
+    await closeSlot(slot);
+  }
+
+  /** Read once; a folder that could not be read is looked at again the next time. */
+  private tokenizer(folder: string): Promise<Tokenizer> {
+    const known = this.tokenizers.get(folder) ?? loadTokenizer(folder);
+    this.tokenizers.set(folder, known);
+    known.catch(() => this.tokenizers.delete(folder));
+    return known;
+  }
+}
+
+async function loadInto(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe): Promise<ModelInfo> {
+  const info = await runtime.load(modelFolder);
+  const { vocabularySize } = info.config;
+  if (tokenizer.vocabularySize > vocabularySize) {
+    throw new C3Error('model', `${join(modelFolder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`);
+  }
+  slot.info = info;
+  return info;
+}
+
+async function provide(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, recipe: Recipe, snapshot: string, weights: WeightsFinder): Promise<string | null> {
+  const short = snapshot.slice(0, 12);
+  try {
+    if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) return null;
+    const base = await loadInto(slot, runtime, tokenizer, recipe);
+    keep(slot, runtime, [base.snapshot]);
+    if (base.snapshot === snapshot) return null;
+    const file = weights(snapshot);
+    if (file === null) return `The weights of snapshot ${short} were not kept, so its messages cannot be re-executed.`;
+    const loaded = await runtime.loadSnapshot(file);
+    keep(slot, runtime, [loaded]);
+    return loaded === snapshot ? null : `${file} holds other weights than snapshot ${short}; put the original file back.`;
+  } catch (error) {
+    return `The weights of snapshot ${short} cannot be loaded: ${messageOf(error)}`;
+  }
+}
+
+/** Notes snapshots that are held without a user, and lets the longest unused go; the runtime's other work is not waited for. */
+function keep(slot: Slot, runtime: ModelRuntime, snapshots: readonly string[]): void {
+  slot.idle = [...slot.idle.filter((name) => !snapshots.includes(name)), ...snapshots.filter((name) => !slot.used.has(name))];
+  const dropped = slot.idle.splice(0, Math.max(0, slot.idle.length - KEPT_SNAPSHOTS));
+  for (const name of dropped) void runtime.releaseSnapshot(name).catch(() => undefined);
+}
+
+/** False for a runtime whose thread has ended. */
+async function works({ started }: Slot): Promise<boolean> {
+  return started.then((runtime) => runtime.snapshots()).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function closeSlot({ started }: Slot): Promise<void> {
+  const runtime = await started.catch(() => undefined);
+  await runtime?.close();
+}

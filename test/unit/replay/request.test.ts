@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { creditBucket } from '../../../src/credit/creditBucket.ts';
+import { replayMessage, type ReplayDependencies, type ReplayRequest } from '../../../src/replay/request.ts';
+import { grow, type TreeNode } from '../../../src/replay/tree.ts';
+import { CancelledError } from '../../../src/shared/errors.ts';
+import type { BucketView, Decision } from '../../../src/shared/records.ts';
+import type { StoreWriter } from '../../../src/store/writer.ts';
+import { parseProtocol } from '../../../src/team/parseProtocol.ts';
+import type { Protocol } from '../../../src/team/protocol.ts';
+import {
+  CHAIN, CHECKPOINTS, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, RUN, SAMPLING, starts, storeFor, storePath, TWICE, world,
+  type CountingEvaluator, type ScriptedPolicy,
+} from './helpers.ts';
+
+const ALL = instances(1);
+
+interface Scene {
+  readonly store: StoreWriter;
+  readonly dependencies: ReplayDependencies;
+  readonly policy: ScriptedPolicy;
+  readonly evaluator: CountingEvaluator;
+  /** Ids of the messages of one episode, in order. */
+  readonly messages: number[];
+}
+
+/** One stored episode of a protocol. */
+async function scene(t: TestContext, protocol: Protocol, changes: { readonly policy?: ScriptedPolicy; readonly temperature?: number } = {}): Promise<Scene> {
+  const sampling = { ...SAMPLING, temperature: changes.temperature ?? 1 };
+  const made = world(protocol, { sampling, ...(changes.policy && { policy: changes.policy }) });
+  const store = storeFor(t, ALL);
+  const messages: number[] = [];
+  let node: TreeNode | undefined = (await grow(made.settings, starts(ALL), positionsOf(protocol), positionsOf(protocol).map(() => 1), NEVER))[0];
+  for (; node !== undefined; node = node.children[0]) {
+    storePath(store, protocol, node);
+    messages.push(node.stored ?? 0);
+  }
+  made.policy.requests.length = 0;
+  made.evaluator.calls = 0;
+  return {
+    store,
+    messages,
+    policy: made.policy,
+    evaluator: made.evaluator,
+    dependencies: { store, protocol, policy: made.policy, evaluator: made.evaluator, sampling: SAMPLING, seed: 5, returnBound: 10, credit: LOO },
+  };
+}
+
+interface Told {
+  readonly bucket: BucketView;
+  readonly done: number;
+  readonly total: number;
+}
+
+function ask({ dependencies, messages }: Scene, position: number, changes: Partial<ReplayRequest> = {}, told: Told[] = []): Promise<BucketView> {
+  const request = { message: messages[position] ?? 0, alternatives: 3, replays: 2, text: null, ...changes };
+  return replayMessage(request, dependencies, { cancelled: () => false, onProgress: (bucket, done, total) => told.push({ bucket, done, total }) });
+}
+
+/** The messages below an alternative in a bucket's request, by replay index. */
+function continuations(store: StoreWriter, bucket: BucketView, alternative: number): Decision[][] {
+  return store.replaysOfBucket(bucket.id).filter((replay) => replay.alternative === alternative).map(({ leaf }) => {
+    const path: Decision[] = [];
+    for (let id: number | null = leaf; id !== null && id !== alternative; id = path[0]?.parent ?? null) path.unshift(store.decision(id));
+    return path;
+  });
+}
+
+describe('replayMessage', () => {
+  it('samples alternatives in the frozen context and continues each to the end, the message itself first', async (t) => {
+    const here = await scene(t, PAIR);
+    const { store, messages, evaluator } = here;
+    const bucket = await ask(here, 0);
+    const original = store.decision(messages[0] ?? 0);
+    assert.deepEqual(bucket.alternatives.map((one) => [one.index, one.original, one.returns.length]), [[0, true, 2], [1, false, 2], [2, false, 2], [3, false, 2]]);
+    assert.equal(bucket.alternatives[0]?.decision, messages[0]);
+    assert.deepEqual([bucket.origin, bucket.message, bucket.contextKey, bucket.snapshot], ['request', messages[0], original.contextKey, original.snapshot]);
+    for (const { decision } of bucket.alternatives) assert.equal(store.decision(decision).context, original.context);
+    assert.equal(evaluator.calls, 8);
+    assert.equal(store.replaysOfBucket(bucket.id).reduce((total, replay) => total + replay.evaluatorCalls, 0), 8);
+  });
+
+  it('scores a terminal message once, whatever number of replays was asked for', async (t) => {
+    const here = await scene(t, PAIR);
+    const bucket = await ask(here, 1, { replays: 5 });
+    assert.deepEqual(bucket.alternatives.map((one) => [one.returns.length, one.evaluatorCalls]), [[1, 1], [1, 1], [1, 1], [1, 1]]);
+    assert.equal(here.policy.requests.length, 3);
+    assert.equal(here.evaluator.calls, 4);
+    for (const { alternative, leaf } of here.store.replaysOfBucket(bucket.id)) assert.equal(leaf, alternative);
+  });
+
+  it('credits what the store then says the returns are', async (t) => {
+    for (const position of [0, 1]) {
+      const here = await scene(t, PAIR);
+      const bucket = await ask(here, position, { alternatives: 6, replays: 3 });
+      assert.deepEqual(bucket.alternatives.map(({ credit }) => credit), creditBucket(bucket.alternatives, 'loo'));
+      assert.ok(bucket.alternatives.some(({ credit }) => credit !== null && credit.value !== 0));
+      assert.deepEqual(here.store.bucketView(bucket.id), bucket);
+      assert.equal(here.store.credits(bucket.id).length, 7);
+    }
+  });
+
+  it('stores every continuation under its alternative, with the context that it really had', async (t) => {
+    const here = await scene(t, PARALLEL);
+    const bucket = await ask(here, 1);
+    for (const { decision, text } of bucket.alternatives) {
+      const paths = continuations(here.store, bucket, decision);
+      assert.deepEqual(paths.map((path) => path.map(({ eventType }) => eventType)), [['right', 'integrator'], ['right', 'integrator']]);
+      for (const [right, integrator] of paths) {
+        assert.ok(right && integrator);
+        assert.ok(!right.context.includes(text) && integrator.context.includes(text) && integrator.context.includes(right.text));
+      }
+    }
+  });
+
+  it('lets replay m of every alternative draw the same numbers, and no two replays of one the same', async (t) => {
+    for (const protocol of [PAIR, CHAIN, PARALLEL, TWICE]) {
+      const here = await scene(t, protocol);
+      const bucket = await ask(here, 0, { replays: 3 });
+      const streams = bucket.alternatives.map(({ decision }) => continuations(here.store, bucket, decision).map((path) => path.map(({ streamKey }) => streamKey)));
+      for (const replays of streams) assert.deepEqual(replays, streams[0]);
+      const keys = streams[0]?.flat() ?? [];
+      assert.equal(keys.length, 3 * (protocol.occurrences.length - 1));
+      const alternatives = bucket.alternatives.map(({ decision }) => here.store.decision(decision).streamKey);
+      assert.equal(new Set([...keys, ...alternatives]).size, keys.length + 4, protocol.name);
+    }
+  });
+
+  it('draws other numbers for a second request, also one for the message after', async (t) => {
+    const here = await scene(t, CHAIN);
+    const requests = [await ask(here, 0), await ask(here, 0), await ask(here, 2)];
+    assert.deepEqual(requests.map(({ iteration }) => iteration), [1, 2, 3]);
+    const keys = here.policy.requests.map(({ streamKey }) => streamKey);
+    // Alternatives have numbers of their own; continuations share theirs by replay index.
+    assert.equal(new Set(keys).size, (3 + 2 * 3) + (3 + 2 * 3) + (3 + 2));
+    assert.deepEqual(here.store.bucketsFor(here.messages[0] ?? 0).map(({ id }) => id), requests.slice(0, 2).map(({ id }) => id));
+  });
+
+  it('gives the same bucket for the same request on the same store', async (t) => {
+    const [one, other] = [await ask(await scene(t, CHAIN), 1), await ask(await scene(t, CHAIN), 1)];
+    assert.deepEqual(one, other);
+  });
+
+  it('takes a typed message beside the sampled ones', async (t) => {
+    const here = await scene(t, PAIR);
+    const bucket = await ask(here, 0, { alternatives: 2, text: 'my own plan \ud800' });
+    assert.deepEqual(bucket.alternatives.map((one) => [one.index, one.original, one.finish]), [[0, true, 'end'], [1, false, 'end'], [2, false, 'end'], [3, false, 'typed']]);
+    const typed = bucket.alternatives[3];
+    assert.equal(typed?.text, 'my own plan \ufffd');
+    for (const [actor] of continuations(here.store, bucket, typed.decision)) assert.ok(actor?.context.includes('Context:\nmy own plan \ufffd\n'));
+    const alone = await ask(here, 1, { alternatives: 0, text: '#### 4' });
+    assert.deepEqual(alone.alternatives.map(({ text, returns }) => [text === '#### 4', returns.length]), [[false, 1], [true, 1]]);
+  });
+
+  it('reports k of n as alternatives are complete, with all that is known so far', async (t) => {
+    for (const [position, text] of [[0, null], [1, null], [0, 'typed']] as const) {
+      const here = await scene(t, PAIR);
+      const told: Told[] = [];
+      const bucket = await ask(here, position, { alternatives: 3, text }, told);
+      const total = text === null ? 3 : 4;
+      assert.deepEqual(new Set(told.map((one) => one.total)), new Set([total]));
+      assert.deepEqual([...new Set(told.map(({ done }) => done))], Array.from({ length: total + 1 }, (_, k) => k));
+      assert.deepEqual(told.map(({ done }) => done), told.map(({ done }) => done).toSorted((a, b) => a - b));
+      assert.deepEqual(told.at(-1)?.bucket, bucket);
+      for (const one of told) {
+        const complete = one.bucket.alternatives.filter((alternative) => !alternative.original && alternative.returns.length === (position === 0 ? 2 : 1));
+        assert.equal(complete.length, one.done);
+        const measured = one.bucket.alternatives.filter(({ returns }) => returns.length > 0).length;
+        if (measured < 2) assert.ok(one.bucket.alternatives.every(({ credit }) => credit === null), 'one alone is not compared with anything');
+        else assert.deepEqual(one.bucket.alternatives.map(({ credit }) => credit), creditBucket(one.bucket.alternatives, 'loo'));
+      }
+    }
+  });
+
+  it('bounds its reports however much is asked for', async (t) => {
+    const here = await scene(t, PAIR);
+    const told: Told[] = [];
+    await ask(here, 0, { alternatives: 9, replays: 60 }, told);
+    assert.ok(told.length < 330, String(told.length));
+    assert.deepEqual([...new Set(told.map(({ done }) => done))], Array.from({ length: 10 }, (_, k) => k));
+  });
+
+  it('keeps what arrived when it is cancelled, and can be asked again', async (t) => {
+    const here = await scene(t, PAIR);
+    const decisions = here.store.counts().decisions;
+    here.policy.answersLeft = 5;
+    await assert.rejects(ask(here, 0), CancelledError);
+    const [bucket] = here.store.bucketsFor(here.messages[0] ?? 0);
+    assert.ok(bucket);
+    assert.deepEqual(bucket.alternatives.map(({ index }) => index), [0, 1, 2, 3]);
+    assert.equal(here.store.counts().decisions, decisions + 5);
+    assert.equal(here.store.replaysOfBucket(bucket.id).length, 2);
+    assert.deepEqual(bucket.alternatives.map(({ returns }) => returns.length), [0, 0, 0, 2]);
+    assert.equal(here.store.credits(bucket.id).length, 0);
+    here.policy.answersLeft = Infinity;
+    assert.deepEqual([(await ask(here, 0)).iteration, here.store.countBuckets({ run: RUN, origin: 'request' })], [2, 2]);
+  });
+
+  it('samples alternatives of a message that was picked greedily', async (t) => {
+    const here = await scene(t, PAIR, { temperature: 0 });
+    assert.equal(here.store.decision(here.messages[0] ?? 0).sampling.temperature, 0);
+    const bucket = await ask(here, 0);
+    assert.deepEqual(here.policy.requests.map(({ sampling }) => sampling.temperature), here.policy.requests.map(() => 1));
+    assert.ok(new Set(bucket.alternatives.map(({ text }) => text)).size > 1);
+  });
+
+  it("gives every role of a continuation its own cap on new tokens, not the replayed message's", async (t) => {
+    const here = await scene(t, PAIR);
+    await ask(here, 0, { text: 'typed' });
+    const caps = Map.groupBy(here.policy.requests, ({ context }) => context.slice(0, 4));
+    assert.deepEqual(new Set(caps.get('Plan')?.map(({ sampling }) => sampling.maxNewTokens)), new Set([7]));
+    assert.deepEqual(new Set(caps.get('Solv')?.map(({ sampling }) => sampling.maxNewTokens)), new Set([SAMPLING.maxNewTokens]));
+  });
+
+  it('adds up checkpoints and counts their calls once', async (t) => {
+    const here = await scene(t, CHECKPOINTS);
+    const bucket = await ask(here, 0);
+    const score = (text: string): number => here.evaluator.evaluate(ALL[0] ?? assert.fail(), text).score ?? 0;
+    for (const { decision, text, returns, evaluatorCalls } of bucket.alternatives) {
+      const paths = continuations(here.store, bucket, decision);
+      assert.deepEqual(returns, paths.map(([last]) => score(text) + score(last?.text ?? '')));
+      assert.equal(evaluatorCalls, 1 + 2);
+    }
+  });
+
+  it('refuses what is out of bounds and changes nothing', async (t) => {
+    const here = await scene(t, PAIR);
+    const before = here.store.counts();
+    const wrong: readonly (readonly [Partial<ReplayRequest>, RegExp])[] = [
+      [{ alternatives: -1 }, /alternatives must be a whole number from 0 to 256/],
+      [{ alternatives: 257 }, /alternatives/],
+      [{ alternatives: 1.5 }, /alternatives/],
+      [{ replays: 0 }, /replays must be a whole number from 1 to 256/],
+      [{ replays: 257 }, /replays/],
+      [{ alternatives: 0 }, /Nothing to replay/],
+      [{ text: 'x'.repeat(16_385) }, /longer than 16384 characters/],
+      [{ message: 999 }, /no message 999/],
+    ];
+    for (const [changes, pattern] of wrong) await assert.rejects(ask(here, 0, changes), errorOfKind('input', pattern));
+    const renamed = parseProtocol(JSON.stringify([{ role: 'reasoner', prompt: 'Plan well.' }, { role: 'actor', prompt: 'Solve.', depends_on: ['reasoner'] }]), 'other.json');
+    await assert.rejects(ask({ ...here, dependencies: { ...here.dependencies, protocol: renamed } }, 0), errorOfKind('engine', /renders to other bytes/));
+    assert.deepEqual(here.store.counts(), before);
+    assert.equal(here.policy.requests.length, 0);
+  });
+});

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { EvaluatorBudget } from '../../../src/replay/budget.ts';
+import { callsOf, callsOfFanout, contextOf, extend, grow, leavesOf, returnOf, samplingOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { CancelledError } from '../../../src/shared/errors.ts';
+import { contextKey } from '../../../src/team/contextKey.ts';
+import type { Protocol } from '../../../src/team/protocol.ts';
+import {
+  allNodes, CHAIN, CHECKPOINTS, CountingEvaluator, digest, errorOfKind, instances, NEVER, PAIR, PARALLEL, positionsOf, SAMPLING, ScriptedPolicy, starts, TWICE, world,
+  type World,
+} from './helpers.ts';
+
+const [FIRST, SECOND] = instances(2);
+assert.ok(FIRST && SECOND);
+
+const growAll = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeNode[]> =>
+  grow(made.settings, starts(of), positionsOf(made.settings.protocol), fanout, NEVER);
+
+const pathOf = (node: TreeNode): number[] => (node.parent === null ? [node.sibling] : [...pathOf(node.parent), node.sibling]);
+
+describe('grow', () => {
+  it('makes 2 plans and 4 solutions of each: 10 decisions and 8 evaluator calls', async () => {
+    const made = world(PAIR);
+    const roots = await growAll(made, [2, 4]);
+    assert.deepEqual(allNodes(roots).map(pathOf), [[0], [0, 0], [0, 1], [0, 2], [0, 3], [1], [1, 0], [1, 1], [1, 2], [1, 3]]);
+    assert.equal(made.evaluator.calls, 8);
+    assert.equal(made.settings.budget.calls, 8);
+    assert.equal(made.policy.requests.length, 10);
+    assert.deepEqual(roots.map(callsOf), [4, 4]);
+    for (const node of allNodes(roots)) assert.equal(node.score === undefined, node.parent === null, 'the solutions are scored, the plans are not');
+  });
+
+  it('keeps the trees of several instances apart, in their order', async () => {
+    const roots = await growAll(world(PAIR), [2, 1], [FIRST, SECOND]);
+    assert.deepEqual(roots.map(({ instance, sibling }) => [instance.uid, sibling]), [['q-0', 0], ['q-0', 1], ['q-1', 0], ['q-1', 1]]);
+    for (const node of allNodes(roots)) assert.ok(node.context.includes(node.instance.question));
+  });
+
+  it('says what a fan-out costs before it is paid', async () => {
+    const cases: readonly (readonly [Protocol, readonly number[]])[] = [[PAIR, [2, 4]], [CHAIN, [2, 3, 1, 2]], [PARALLEL, [2, 1, 1, 2]], [CHECKPOINTS, [3, 2]], [TWICE, [1, 2, 2]]];
+    for (const [protocol, fanout] of cases) {
+      const made = world(protocol);
+      await growAll(made, fanout);
+      assert.equal(made.evaluator.calls, callsOfFanout(protocol, positionsOf(protocol), fanout), protocol.name);
+    }
+  });
+
+  it('refuses a budget that does not reach to the leaves before anything is sampled', async () => {
+    const short = world(PAIR, { budget: new EvaluatorBudget(7) });
+    await assert.rejects(growAll(short, [2, 4]), errorOfKind('budget', /allows 7 calls.*8 more/));
+    assert.equal(short.policy.requests.length, 0);
+    // The first level alone would fit: 2 of 9, and 8 below them do not.
+    const half = world(CHECKPOINTS, { budget: new EvaluatorBudget(9) });
+    await assert.rejects(growAll(half, [2, 4]), errorOfKind('budget', /10 more/));
+    assert.equal(half.policy.requests.length + half.evaluator.calls, 0);
+    const enough = world(CHECKPOINTS, { budget: new EvaluatorBudget(10) });
+    assert.equal((await growAll(enough, [2, 4])).length, 2);
+  });
+
+  it('hands on a cancel', async () => {
+    const made = world(PAIR);
+    made.policy.answersLeft = 3;
+    await assert.rejects(growAll(made, [2, 4]), CancelledError);
+  });
+});
+
+describe('contexts', () => {
+  it('are exactly the prompt, the question and the visible messages', async () => {
+    const roots = await growAll(world(PAIR, { policy: new ScriptedPolicy(({ context }) => (context.startsWith('Plan') ? '1+1' : '#### 2')) }), [1, 1]);
+    const [plan, solution] = allNodes(roots);
+    assert.equal(plan?.context, 'Plan.\n\nProblem:\nQuestion 0?\n');
+    assert.equal(solution?.context, 'Solve.\n\nProblem:\nQuestion 0?\n\nContext:\n1+1\n');
+  });
+
+  it('hide what parallel roles say from each other', async () => {
+    const roots = await growAll(world(PARALLEL, { policy: new ScriptedPolicy(({ context }) => `<${context.slice(0, 4)}>`) }), [1, 1, 1, 1]);
+    const [planner, left, right, integrator] = allNodes(roots);
+    assert.equal(planner?.context, 'Plan.\n\nProblem:\nQuestion 0?\n');
+    assert.equal(left?.context, 'Go left.\n\nProblem:\nQuestion 0?\n\nContext:\n<Plan>\n');
+    assert.equal(right?.context, 'Go right.\n\nProblem:\nQuestion 0?\n\nContext:\n<Plan>\n');
+    assert.equal(integrator?.context, 'Join.\n\nProblem:\nQuestion 0?\n\nContext:\n<Plan>\n\n<Go l>\n\n<Go r>\n');
+  });
+
+  it('are what the policy is asked, and what their keys are made of', async () => {
+    const made = world(TWICE);
+    const nodes = allNodes(await growAll(made, [2, 1, 2]));
+    assert.deepEqual(nodes.map(({ context }) => context).sort(), made.policy.requests.map(({ context }) => context).sort());
+    for (const node of nodes) assert.equal(node.contextKey, contextKey(node.context).key);
+  });
+
+  it('can be had again from a branch, with nothing but the messages before', async () => {
+    for (const node of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
+      assert.deepEqual(contextOf(PARALLEL, { instance: node.instance, node: node.parent }, node.position), { context: node.context, key: node.contextKey });
+    }
+  });
+});
+
+describe('streams', () => {
+  it('are shared by replay m of two siblings and never by two siblings', async () => {
+    const [one, other] = await growAll(world(PAIR), [2, 4]);
+    assert.ok(one && other);
+    assert.notEqual(one.streamKey, other.streamKey);
+    const keys = one.children.map(({ streamKey }) => streamKey);
+    assert.deepEqual(other.children.map(({ streamKey }) => streamKey), keys);
+    assert.equal(new Set([...keys, one.streamKey, other.streamKey]).size, 6);
+  });
+
+  it('depend on role, turn and the index among siblings, and on nothing else in the tree', async () => {
+    const cases: readonly (readonly [Protocol, readonly number[]])[] = [[CHAIN, [2, 1, 3, 2]], [PARALLEL, [2, 1, 1, 2]], [TWICE, [2, 2, 2]]];
+    for (const [protocol, fanout] of cases) {
+      const groups = Map.groupBy(allNodes(await growAll(world(protocol), fanout)), ({ position, sibling }) => `${String(position)} ${String(sibling)}`);
+      const keys = [...groups.values()].map((nodes) => new Set(nodes.map(({ streamKey }) => streamKey)));
+      for (const group of keys) assert.equal(group.size, 1, protocol.name);
+      assert.equal(new Set(keys.flatMap((group) => [...group])).size, fanout.reduce((total, count) => total + count, 0), protocol.name);
+    }
+  });
+
+  it('differ between instances, seeds and scopes, and come again with the same ones', async () => {
+    const keys = async (made: World, of = FIRST): Promise<string> => (await growAll(made, [1, 1], [of]))[0]?.streamKey ?? '';
+    const all = [await keys(world(PAIR)), await keys(world(PAIR), SECOND), await keys(world(PAIR, { seed: 6 })), await keys(world(PAIR, { scope: 'iteration:2' }))];
+    assert.equal(new Set(all).size, 4);
+    assert.equal(await keys(world(PAIR)), all[0]);
+  });
+
+  it('follow the replay index through a whole continuation where it is inherited', async () => {
+    const { settings } = world(CHAIN);
+    const [root] = await extend(settings, starts([FIRST]), 0, 1, NEVER);
+    assert.ok(root);
+    const replays = await extend(settings, [{ instance: FIRST, node: root }], 1, 3, NEVER);
+    const further = await extend(settings, replays.map((node) => ({ instance: FIRST, node })), 2, 1, NEVER, undefined, { first: 0, inherit: true });
+    assert.deepEqual(further.map(({ sibling }) => sibling), [0, 1, 2]);
+    assert.equal(new Set([...replays, ...further].map(({ streamKey }) => streamKey)).size, 6);
+  });
+});
+
+describe('extend', () => {
+  it('gives the nodes back in the order of branches and siblings, whatever ends first', async () => {
+    const made = world(PAIR);
+    const roots = await extend(made.settings, starts([FIRST, SECOND]), 0, 2, NEVER);
+    const heard: TreeNode[] = [];
+    const nodes = await extend(made.settings, roots.map((node) => ({ instance: node.instance, node })), 1, 2, NEVER, (node) => heard.push(node));
+    assert.deepEqual(nodes.map((node) => [node.instance.uid, ...pathOf(node)]), roots.flatMap((node) => [0, 1].map((sibling) => [node.instance.uid, node.sibling, sibling])));
+    // The scripted policy ends its answers from the last to the first.
+    assert.deepEqual(heard, nodes.toReversed());
+    for (const root of roots) assert.deepEqual(root.children, nodes.filter(({ parent }) => parent === root));
+  });
+
+  it("cuts each role's messages at its own cap, or else at the run's", () => {
+    assert.deepEqual(samplingOf({ protocol: PAIR, sampling: SAMPLING }, 0), { ...SAMPLING, maxNewTokens: 7 });
+    assert.deepEqual(samplingOf({ protocol: PAIR, sampling: SAMPLING }, 1), SAMPLING);
+  });
+});
+
+describe('returns', () => {
+  it('are the sum over the scored messages of the path', async () => {
+    const made = world(CHECKPOINTS, { policy: new ScriptedPolicy(({ context, streamKey }) => (digest(context, streamKey) % 2 === 0 ? 'good' : 'bad')), evaluator: new CountingEvaluator((text) => (text === 'good' ? 1 : 0)) });
+    const roots = await growAll(made, [4, 4]);
+    const value = ({ answer }: TreeNode): number => (answer.text === 'good' ? 1 : 0);
+    for (const root of roots) for (const leaf of root.children) assert.equal(returnOf(leaf), value(root) + value(leaf));
+    assert.deepEqual(new Set(roots.flatMap(leavesOf).map((leaf) => returnOf(leaf))), new Set([0, 1, 2]), 'every sum occurs');
+    assert.equal(made.evaluator.calls, 4 + 16);
+    assert.deepEqual(roots.map(callsOf), [5, 5, 5, 5]);
+  });
+
+  it('are null, not 0, where any score of the path is masked', async () => {
+    for (const [masked, expected] of [['draft', [null, null]], ['final', [null, null]], ['nobody', [2, 2]]] as const) {
+      const made = world(CHECKPOINTS, {
+        policy: new ScriptedPolicy(({ context }) => (context.startsWith('Draft') ? 'draft' : 'final')),
+        evaluator: new CountingEvaluator((text) => (text === masked ? null : 1)),
+      });
+      assert.deepEqual((await growAll(made, [1, 2])).flatMap(leavesOf).map((leaf) => returnOf(leaf)), expected);
+    }
+  });
+
+  it('are cut to the bound', async () => {
+    const made = world(CHECKPOINTS, { evaluator: new CountingEvaluator(() => 1) });
+    const [leaf] = (await growAll(made, [1, 1])).flatMap(leavesOf);
+    assert.ok(leaf);
+    assert.deepEqual([returnOf(leaf), returnOf(leaf, 1.5), returnOf(leaf, 0.25)], [2, 1.5, 0.25]);
+  });
+});
+
+describe('EvaluatorBudget', () => {
+  it('counts what was spent, and refuses calls that were not booked', () => {
+    const budget = new EvaluatorBudget(3);
+    budget.reserve(2);
+    budget.spend(2);
+    assert.throws(() => { budget.spend(1); }, errorOfKind('budget', /not been booked/));
+    assert.throws(() => { budget.reserve(2); }, errorOfKind('budget', /allows 3 calls: 2 are booked and 2 more/));
+    budget.reserve(1);
+    budget.spend(1);
+    assert.equal(budget.calls, 3);
+  });
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { C3Error } from '../../../src/shared/errors.ts';
+import { readConfig, runSampling } from '../../../src/training/config.ts';
+
+const refused = (text: string, overrides: readonly string[], ...patterns: readonly RegExp[]): void => {
+  assert.throws(
+    () => readConfig(text, 'mine.c3.yaml', overrides),
+    (error) => {
+      assert.ok(error instanceof C3Error && error.kind === 'input', String(error));
+      assert.ok(!error.message.includes('\n'), error.message);
+      for (const pattern of patterns) assert.match(error.message, pattern);
+      return true;
+    },
+  );
+};
+
+describe('readConfig', () => {
+  it('has a default for every key', () => {
+    const config = readConfig('', 'mine.c3.yaml');
+    assert.deepEqual(config, {
+      title: 'Bundled team, arithmetic',
+      method: 'c3',
+      seed: 0,
+      model: 'bundled',
+      protocol: 'bundled',
+      task: { train_file: null, evaluation_file: null, levels: [1, 1, 1, 1], refuse_overlap: true },
+      steps: 36,
+      instances_per_step: 32,
+      fanout: [2, 4],
+      evaluator_budget: 8,
+      sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
+      credit: { estimator: 'loo', group_normalise: false, return_clip: 10 },
+      ppo: { learning_rate: 1e-4, warmup_fraction: 0.03, final_fraction: 0.1, epochs: 1, kl_coefficient: 0.01, kl_estimator: 'k3' },
+      evaluation: { instances: 512, batch: 256 },
+      device: { threads: 2 },
+    });
+    assert.deepEqual(runSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });
+    assert.deepEqual(readConfig('{}', 'x'), config);
+    assert.deepEqual(readConfig('# nothing but a remark\n', 'x'), config);
+    // A part that is given keeps the defaults of its other keys.
+    assert.deepEqual(readConfig('ppo:\n  epochs: 2\n', 'x').ppo, { ...config.ppo, epochs: 2 });
+  });
+
+  it('names the nearest key and the line of an unknown one', () => {
+    refused('seed: 1\nstep: 5\n', [], /^mine\.c3\.yaml, line 2: step:/, /did you mean steps\?/);
+    refused('ppo:\n  epochs: 1\n  lerning_rate: 1\n', [], /line 3: ppo\.lerning_rate:/, /did you mean learning_rate\?/);
+    refused('sampling: {temprature: 1}\n', [], /line 1: sampling\.temprature:/, /did you mean temperature\?/);
+    refused('quite_something_else: 1\n', [], /known here: title, method, seed/);
+  });
+
+  it('names key and line of a wrong value', () => {
+    refused('seed: 1\nsteps: many\n', [], /line 2: steps:/, /expected number/);
+    refused('instances_per_step: 0\n', [], /line 1: instances_per_step:/);
+    refused('instances_per_step: 2.5\n', [], /line 1: instances_per_step:/);
+    refused('fanout: [2, -1]\n', [], /line 1: fanout\[1\]:/);
+    refused('fanout: 8\n', [], /line 1: fanout:/, /expected array/);
+    refused('method: ppo\n', [], /line 1: method:/, /c3/);
+    refused('\nsampling:\n  temperature: 0\n', [], /line 3: sampling\.temperature:/);
+    refused('sampling:\n  top_p: 1.5\n', [], /line 2: sampling\.top_p:/);
+    refused('ppo:\n  learning_rate: .nan\n', [], /line 2: ppo\.learning_rate:/);
+    refused('ppo: 3\n', [], /line 1: ppo:/, /expected object/);
+    refused('title: ""\n', [], /line 1: title:/);
+    refused('- seed\n', [], /mapping of keys/);
+    refused('"text"', [], /mapping of keys/);
+  });
+
+  it('refuses text that is no single document', () => {
+    refused('seed: 1\nseed: 2\n', [], /^mine\.c3\.yaml: is neither JSON nor YAML/);
+    refused('seed: [1\n', [], /neither JSON nor YAML/);
+    refused('seed: !!js/function "x"\n', [], /neither JSON nor YAML/);
+  });
+
+  it('refuses combinations that cannot be', () => {
+    refused('seed: 1\nfanout: [3, 3]\n', [], /line 2: fanout: \[3, 3\] needs 9 evaluator calls per instance, more than evaluator_budget \(8\)/);
+    assert.deepEqual(readConfig('fanout: [3, 3]\nevaluator_budget: 9\n', 'x').fanout, [3, 3]);
+    refused('task:\n  evaluation_file: held.jsonl\n', [], /line 2: task\.evaluation_file: needs task\.train_file/);
+    refused('task:\n  levels: [0, 0]\n', [], /line 2: task\.levels: .*positive weight/);
+    refused('task:\n  levels: [1, 1, 1, 1, 1, 1, 1, 1, 1]\n', [], /line 2: task\.levels:/);
+  });
+
+  it('takes overrides over the file, as YAML', () => {
+    const config = readConfig('seed: 1\nsampling: {temperature: 2, top_k: 5}\n', 'x', ['seed=7', 'sampling.temperature=0.5', 'fanout=[4, 2]', 'task.train_file=a=b.jsonl', 'steps=1', 'steps=2']);
+    assert.deepEqual([config.seed, config.sampling.temperature, config.sampling.top_k, config.fanout, config.task.train_file, config.steps], [7, 0.5, 5, [4, 2], 'a=b.jsonl', 2]);
+  });
+
+  it('says which override is wrong', () => {
+    refused('', ['stepz=3'], /^--override stepz: is no known key; did you mean steps\?/);
+    refused('', ['ppo.epoch=3'], /^--override ppo\.epoch: is no known key; did you mean epochs\?/);
+    refused('', ['steps=many'], /^--override steps: .*expected number/);
+    refused('', ['steps'], /^--override steps: write key\.path=value/);
+    refused('', ['=3'], /^--override =3: write key\.path=value/);
+    refused('', ['steps=[1'], /^--override steps=\[1: the value is not YAML/);
+    refused('steps: 4\n', ['steps.more=1'], /^--override steps\.more=1: steps is no mapping/);
+    refused('fanout: [2, 4]\n', ['fanout.0=3'], /^--override fanout\.0=3: fanout is no mapping/);
+    refused('fanout: [2, 4]\n', ['fanout=[9, 9]'], /^--override fanout: \[9, 9\] needs 81 evaluator calls/);
+    refused('', ['__proto__.polluted=1'], /is no known key/);
+    assert.equal(Object.hasOwn(Object.prototype, 'polluted'), false);
+  });
+});

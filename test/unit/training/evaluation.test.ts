@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { evaluate, type EvaluationSettings } from '../../../src/training/evaluation.ts';
+import { CancelledError } from '../../../src/shared/errors.ts';
+import { leavesOf } from '../../../src/replay/tree.ts';
+import { CHECKPOINTS, CountingEvaluator, instances, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
+
+const ALL = instances(7);
+const NOTHING = { cancelled: () => false, onBatch: () => undefined };
+
+/** The actor says its question's number and the check; what is right is a matter of the number. */
+const numberIn = (text: string): number => Number(/Question (\d+)/.exec(text)?.[1]);
+const settings = (changes: Partial<EvaluationSettings> = {}): EvaluationSettings => ({
+  protocol: PAIR,
+  policy: new ScriptedPolicy(({ context }) => (context.startsWith('Plan') ? 'a plan' : String(numberIn(context)))),
+  evaluator: new CountingEvaluator((text) => (text === '4' ? null : Number(text) % 3 === 0 ? 1 : 0)),
+  sampling: SAMPLING,
+  seed: 3,
+  kind: 'greedy',
+  batch: 3,
+  ...changes,
+});
+
+describe('evaluate', () => {
+  it('gives 1, 0 or null for each instance, in order, whatever the batch', async () => {
+    for (const batch of [1, 3, 7, 100]) {
+      const evaluator = new CountingEvaluator((text) => (text === '4' ? null : Number(text) % 3 === 0 ? 1 : 0));
+      assert.deepEqual(await evaluate(settings({ batch, evaluator }), ALL, NOTHING), [1, 0, 0, 1, null, 0, 1]);
+      assert.equal(evaluator.calls, 7);
+    }
+    assert.deepEqual(await evaluate(settings(), [], NOTHING), []);
+  });
+
+  it('tells each batch with one episode per instance', async () => {
+    const told: (readonly [number, string[], number])[] = [];
+    await evaluate(settings(), ALL, { cancelled: () => false, onBatch: (done, roots) => told.push([done, roots.map(({ instance }) => instance.uid), roots.flatMap(leavesOf).length]) });
+    assert.deepEqual(told, [[3, ['q-0', 'q-1', 'q-2'], 3], [6, ['q-3', 'q-4', 'q-5'], 3], [7, ['q-6'], 1]]);
+  });
+
+  it('asks greedily or at the given temperature', async () => {
+    for (const [kind, temperature] of [['greedy', 0], ['sampled', SAMPLING.temperature]] as const) {
+      const policy = new ScriptedPolicy();
+      await evaluate(settings({ kind, policy }), ALL, NOTHING);
+      assert.equal(policy.requests.length, 14);
+      for (const { sampling } of policy.requests) assert.equal(sampling.temperature, temperature);
+    }
+  });
+
+  it('draws numbers that depend on seed and instance, not on batch, order or company', async () => {
+    const streams = async (changes: Partial<EvaluationSettings>, of = ALL): Promise<Set<string>> => {
+      const policy = new ScriptedPolicy();
+      await evaluate(settings({ kind: 'sampled', ...changes, policy }), of, NOTHING);
+      return new Set(policy.requests.map(({ streamKey }) => streamKey));
+    };
+    const all = await streams({});
+    assert.equal(all.size, 14);
+    assert.deepEqual(await streams({ batch: 100 }, ALL.toReversed()), all);
+    assert.ok((await streams({}, ALL.slice(2, 3))).isSubsetOf(all));
+    assert.ok((await streams({ seed: 4 })).isDisjointFrom(all));
+  });
+
+  it('counts an instance as solved only where every scored message is right', async () => {
+    const policy = new ScriptedPolicy(({ context }) => `${context.startsWith('Draft') ? 'draft' : 'final'} ${String(numberIn(context))}`);
+    const evaluator = new CountingEvaluator((text) => (text === 'draft 1' || text === 'final 2' ? 0 : 1));
+    assert.deepEqual(await evaluate(settings({ protocol: CHECKPOINTS, policy, evaluator }), ALL.slice(0, 4), NOTHING), [1, 0, 0, 1]);
+  });
+
+  it('hands on a cancel after the batches that ended', async () => {
+    let ended = 0;
+    await assert.rejects(evaluate(settings(), ALL, { cancelled: () => ended > 0, onBatch: () => ended++ }), CancelledError);
+    assert.equal(ended, 1);
+  });
+});

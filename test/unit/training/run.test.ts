@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { wilson } from '../../../src/credit/interval.ts';
+import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
+import type { ModelRuntime } from '../../../src/runtime/host.ts';
+import type { StepSettings } from '../../../src/runtime/trainer.ts';
+import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
+import type { Episode, Message, RunSummary, StepMetrics } from '../../../src/shared/records.ts';
+import type { StoreReader } from '../../../src/store/reader.ts';
+import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
+import { FOUR, PAIR, sums } from './tinyTeam.ts';
+
+let team: Awaited<ReturnType<typeof teamFolder>>;
+before(async () => {
+  team = await teamFolder();
+});
+after(() => {
+  team.remove();
+});
+
+const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
+const EVALUATIONS = [1, 2, 3, 4];
+
+/** Every message of a run, rounds in order. */
+function messagesOf(store: StoreReader, steps: number, instances: readonly { readonly uidSha: string }[], run = 'run-1'): Message[] {
+  const rounds = [...EVALUATIONS.map((iteration) => ({ phase: 'evaluate' as const, iteration })), ...Array.from({ length: steps }, (_, index) => ({ phase: 'train' as const, iteration: index + 1 }))];
+  return rounds.flatMap((round) => instances.flatMap(({ uidSha }) => store.transcript({ run, ...round, instance: uidSha, offset: 0, limit: 1000 }).messages));
+}
+
+const episodesOf = (store: StoreReader, phase: 'train' | 'evaluate', iteration: number, run = 'run-1'): Episode[] => store.episodes({ run, phase, iteration, offset: 0, limit: 1000 });
+const ALL = [...sums(6), ...sums(6, 100)];
+/** What a message is, apart from its number in the store. */
+const said = (store: StoreReader, { id }: Message): unknown[] => {
+  const { text, tokens, logprobs, streamKey, contextKey, phase, iteration, siblingIndex } = store.decision(id);
+  return [text, [...tokens], [...logprobs], streamKey, contextKey, phase, iteration, siblingIndex];
+};
+
+const PROTOCOLS: readonly { readonly protocol: Protocol; readonly overrides: readonly string[]; readonly perInstance: Readonly<Record<string, number>>; readonly calls: number }[] = [
+  { protocol: PAIR, overrides: [], perInstance: { reasoner: 2, actor: 8 }, calls: 8 },
+  { protocol: FOUR, overrides: ['fanout=[2,1,1,2]'], perInstance: { planner: 2, left: 2, right: 2, integrator: 4 }, calls: 4 },
+];
+
+describe('runTraining', () => {
+  for (const { protocol, overrides, perInstance, calls } of PROTOCOLS) {
+    it(`stores what its summary says, with the protocol ${protocol.name}`, async (t) => {
+      const { store, start } = await begin(t);
+      const summary = await start({ protocol, overrides });
+      const run = store.run('run-1');
+      assert.deepEqual([run.status, run.steps, run.plannedSteps, run.summary], ['done', 2, 2, summary]);
+      // Two steps of three instances, and four evaluations of six.
+      const expected = Object.fromEntries(Object.entries(perInstance).map(([role, count]) => [role, 2 * 3 * count + 4 * 6]));
+      assert.deepEqual(summary.decisions, expected);
+      assert.equal(summary.evaluatorCalls, 2 * 3 * calls + 4 * 6);
+      const messages = messagesOf(store, 2, ALL);
+      assert.equal(messages.length, store.counts().decisions);
+      for (const [role, count] of Object.entries(expected)) assert.equal(messages.filter(({ eventType }) => eventType === role).length, count);
+      const decisions = messages.map(({ id }) => store.decision(id));
+      const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+      assert.deepEqual(summary.tokens, { prompt: sum(decisions.map((one) => one.promptTokens)), reused: sum(decisions.map((one) => one.reusedTokens)), completion: sum(decisions.map((one) => one.tokens.length)) });
+      const episodes = [...EVALUATIONS.flatMap((iteration) => episodesOf(store, 'evaluate', iteration)), ...[1, 2].flatMap((iteration) => episodesOf(store, 'train', iteration))];
+      assert.equal(sum(episodes.map(({ evaluatorCalls }) => evaluatorCalls)), summary.evaluatorCalls);
+      assert.equal(store.steps('run-1', 0, 10)[1]?.ledger.evaluatorCalls, summary.evaluatorCalls - 2 * 6);
+      for (const { eventType, position, leaves, phase } of messages) {
+        assert.equal(protocol.occurrences[position]?.role, eventType);
+        if (phase === 'train') assert.equal(leaves === 1, isTerminal(protocol, position), eventType);
+      }
+    });
+  }
+
+  it('measures accuracy as the share of solved held-out instances', async (t) => {
+    const { store, start } = await begin(t);
+    const { accuracy, passAt1 } = await start();
+    for (const [interval, iteration] of [[accuracy.before, 1], [passAt1.before, 2], [accuracy.after, 3], [passAt1.after, 4]] as const) {
+      const episodes = episodesOf(store, 'evaluate', iteration);
+      assert.deepEqual(new Set(episodes.map(({ instance }) => instance)), new Set(sums(6, 100).map(({ uidSha }) => uidSha)));
+      assert.deepEqual(interval, wilson(episodes.filter((one) => one.return === 1).length, 6));
+      const greedy = iteration % 2 === 1;
+      for (const { leaf } of episodes) assert.equal(store.decision(leaf).sampling.temperature, greedy ? 0 : 1);
+    }
+    assert.ok(Math.abs((accuracy.difference?.value ?? NaN) - ((accuracy.after?.value ?? NaN) - (accuracy.before?.value ?? NaN))) < 1e-12);
+  });
+
+  it('begins at its reference: no divergence, and sampler and trainer agree', async (t) => {
+    for (const overrides of [[], ['ppo.kl_coefficient=0'], ['ppo.kl_estimator=k1'], ['ppo.epochs=2']]) {
+      const { store, start } = await begin(t);
+      await start({ overrides: [...overrides, 'evaluation.instances=0'], evaluation: [] });
+      const [first, second] = store.steps('run-1', 0, 10).map(({ metrics }) => metrics ?? assert.fail());
+      assert.ok(first && second);
+      if (overrides[0] !== 'ppo.epochs=2') assert.ok(Math.abs(first.kl) < 1e-8, `${String(overrides)}: ${String(first.kl)}`);
+      assert.ok(second.kl > 1e-6 && second.kl < 10, `${String(overrides)}: ${String(second.kl)}`);
+      for (const { ratioDeviation } of [first, second]) assert.ok(ratioDeviation < 1e-4, String(ratioDeviation));
+    }
+  });
+
+  it('moves the weights, more with more steps of the optimiser', async (t) => {
+    const { store, start, base, host } = await begin(t);
+    const rates: number[] = [];
+    const wrap = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
+      get: (target, name) => {
+        if (name !== 'step') return bound(target, name);
+        return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, cancelled: () => boolean) => {
+          rates.push(settings.learningRate);
+          return target.step(contexts, settings, cancelled);
+        };
+      },
+    });
+    await start({ overrides: ['ppo.epochs=2', 'ppo.warmup_fraction=0.25', 'evaluation.instances=0'], evaluation: [], wrap });
+    const snapshots = store.snapshotsOfRun('run-1');
+    assert.deepEqual(snapshots.map(({ iteration, file }) => [iteration, file !== null && existsSync(file)]), [[0, false], [1, true], [2, true]]);
+    assert.equal(snapshots[0]?.id, base);
+    assert.equal(new Set(snapshots.map(({ id }) => id)).size, 3);
+    assert.deepEqual(store.steps('run-1', 0, 10).map(({ snapshot }) => snapshot), snapshots.slice(0, 2).map(({ id }) => id));
+    assert.equal(await host.loadSnapshot(snapshots[2]?.file ?? ''), snapshots[2]?.id);
+    // Four optimiser steps: one of warm-up, then the cosine from its top.
+    assert.equal(rates.length, 4);
+    assert.ok(Math.abs((rates[0] ?? 0) - 0.002) < 1e-12 && Math.abs((rates[1] ?? 0) - 0.002) < 1e-12);
+    assert.ok((rates[2] ?? 1) < 0.002 && (rates[3] ?? 1) < (rates[2] ?? 0));
+  });
+
+  it('says and learns the same again with the same seed, and something else with another', async (t) => {
+    const results: { readonly final: string; readonly said: unknown[][]; readonly summary: RunSummary; readonly metrics: (StepMetrics | null)[] }[] = [];
+    for (const seed of [1, 1, 2]) {
+      const { store, start } = await begin(t);
+      const summary = await start({ overrides: [`seed=${String(seed)}`] });
+      const metrics = store.steps('run-1', 0, 10).map((step) => step.metrics);
+      results.push({ final: store.snapshotsOfRun('run-1').at(-1)?.id ?? '', said: messagesOf(store, 2, ALL).map((message) => said(store, message)), summary: { ...summary, store: '' }, metrics });
+    }
+    const [first, again, other] = results;
+    assert.ok(first && again && other);
+    assert.deepEqual(again, first);
+    assert.notEqual(other.final, first.final);
+    assert.notDeepEqual(other.said, first.said);
+  });
+
+  it('tells what it does as it happens', async (t) => {
+    const { start, progress } = await begin(t);
+    await start();
+    const stages = [...new Set(progress.map(({ stage }) => stage))];
+    assert.deepEqual(stages, ['load', 'evaluate-before', 'train', 'evaluate-after']);
+    const train = progress.filter(({ stage }) => stage === 'train');
+    assert.deepEqual(train.map(({ done, total, metrics }) => [done, total, metrics === null]), [[1, 2, false], [2, 2, false]]);
+    assert.ok(progress.every(({ run, done, total, message }) => run === 'run-1' && done <= total && message !== ''));
+  });
+
+  it('ends as cancelled where it is cancelled, and keeps whole rounds', async (t) => {
+    const { start, store, progress } = await begin(t);
+    const cancelled = (): boolean => progress.some(({ stage }) => stage === 'train');
+    await assert.rejects(start({ overrides: ['steps=5'], control: { cancelled } }), CancelledError);
+    const run = store.run('run-1');
+    assert.deepEqual([run.status, run.steps, run.summary, run.finishedAt], ['cancelled', 1, null, '2026-01-01T00:00:00.000Z']);
+    assert.equal(episodesOf(store, 'train', 1).length, 3 * 8);
+    assert.deepEqual([2, 3].map((iteration) => episodesOf(store, 'train', iteration).length), [0, 0]);
+    // What is stored can be read, replays and all.
+    assert.equal(messagesOf(store, 5, ALL).length, store.counts().decisions);
+    assert.equal(store.countReplays('run-1'), 3 * (8 + 8));
+    assert.equal((await start({ id: 'run-2' })).steps, 2);
+  });
+
+  it('ends as failed where something fails, with the error as it was', async (t) => {
+    const { start, store } = await begin(t);
+    const wrap = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
+      get: (target, name) => (name === 'step' ? () => Promise.reject(new C3Error('model', 'The graph broke.')) : bound(target, name)),
+    });
+    await assert.rejects(start({ wrap }), /^C3Error: The graph broke\.$/);
+    assert.deepEqual([store.run('run-1').status, store.run('run-1').steps], ['failed', 0]);
+    assert.equal(episodesOf(store, 'evaluate', 1).length, 6);
+  });
+
+  it('goes on where a step has nothing to learn from', async (t) => {
+    const { start, store } = await begin(t);
+    let calls = 0;
+    const breaking: Evaluator = {
+      name: 'breaking',
+      evaluate: () => {
+        calls++;
+        return calls > 8 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 2 === 0 ? 1 : 0, rule: 'fixed', answer: null };
+      },
+    };
+    const summary = await start({ overrides: ['steps=3', 'instances_per_step=1', 'evaluation.instances=0'], evaluation: [], evaluator: breaking });
+    const snapshots = store.snapshotsOfRun('run-1').map(({ id }) => id);
+    // The first step learned; the masked ones changed nothing.
+    assert.equal(snapshots.length, 2);
+    assert.deepEqual(store.steps('run-1', 0, 10).map(({ snapshot }) => snapshot), [snapshots[0], snapshots[1], snapshots[1]]);
+    assert.deepEqual([summary.accuracy.before, summary.accuracy.after, summary.evaluatorCalls], [null, null, 24]);
+    assert.ok(episodesOf(store, 'train', 2).every((episode) => episode.return === null));
+  });
+
+  it('evaluates only with no steps', async (t) => {
+    const { start, store } = await begin(t);
+    const { accuracy, passAt1, steps } = await start({ overrides: ['steps=0'], protocol: FOUR });
+    assert.deepEqual([steps, accuracy.after, accuracy.difference, passAt1.after, accuracy.before?.n, passAt1.before?.n], [0, null, null, null, 6, 6]);
+    assert.deepEqual([store.counts().episodes, store.counts().buckets], [12, 0]);
+  });
+
+  it('takes every question once in a step, however few there are', async (t) => {
+    const { start, store } = await begin(t);
+    await start({ overrides: ['instances_per_step=5', 'evaluation.instances=0'], evaluation: [], train: sums(2) });
+    for (const iteration of [1, 2]) {
+      const groups = Map.groupBy(episodesOf(store, 'train', iteration), ({ instance }) => instance);
+      assert.deepEqual(Array.from(groups.values(), (some) => some.length), [8, 8]);
+    }
+  });
+
+  it('goes round the training questions in order', async (t) => {
+    const { start, store } = await begin(t);
+    await start({ overrides: ['steps=3', 'instances_per_step=2', 'evaluation.instances=0'], evaluation: [], train: sums(3) });
+    const asked = [1, 2, 3].map((iteration) => [...new Set(episodesOf(store, 'train', iteration).map(({ question }) => Number(/\d+/.exec(question)?.[0])))]);
+    assert.deepEqual(asked, [[0, 1], [2, 0], [1, 2]]);
+  });
+
+  it('refuses a fan-out that does not fit before anything is stored', async (t) => {
+    const { start, store } = await begin(t);
+    await assert.rejects(start({ protocol: FOUR }), /fanout has 2 numbers where the protocol four has 4 decisions/);
+    const checkpoints: Protocol = { ...PAIR, occurrences: PAIR.occurrences.map((occurrence) => ({ ...occurrence, scored: true })) };
+    await assert.rejects(start({ protocol: checkpoints }), /\[2, 4\] needs 10 evaluator calls per instance with the protocol pair, more than evaluator_budget \(8\)/);
+    assert.equal(store.countRuns(), 0);
+  });
+
+  it('refuses a question that the store knows with another answer before anything is stored', async (t) => {
+    const { start, store } = await begin(t);
+    await start({ overrides: ['steps=0'] });
+    const before = store.counts();
+    const [known] = sums(1, 100);
+    await assert.rejects(start({ id: 'run-2', evaluation: [{ ...(known ?? assert.fail()), answer: '99' }] }), /another answer/);
+    assert.deepEqual(store.counts(), before);
+  });
+});
+
+/** A member of the target, a method bound to it. */
+function bound(target: ModelRuntime, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name);
+  return typeof value === 'function' ? value.bind(target) : value;
+}

@@ -1,0 +1,101 @@
+/** Whole runs of a tiny team on the real runtime, in a folder of their own. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
+import { ModelHost, type ModelRuntime } from '../../../src/runtime/host.ts';
+import type { RunProgress } from '../../../src/shared/engineProtocol.ts';
+import type { Instance, RunSummary } from '../../../src/shared/records.ts';
+import { openStoreForWriting, type StoreWriter } from '../../../src/store/writer.ts';
+import type { Protocol } from '../../../src/team/protocol.ts';
+import { readConfig } from '../../../src/training/config.ts';
+import { runTraining, type RunControl } from '../../../src/training/run.ts';
+import { makeTeam, PAIR, sums } from './tinyTeam.ts';
+
+export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-tiny-'));
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** A tiny team's folder, made once for a test file. */
+export async function teamFolder(): Promise<{ readonly folder: string; readonly remove: () => void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-team-'));
+  await makeTeam(folder);
+  return {
+    folder,
+    remove: () => {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface TinyRunOptions {
+  readonly id?: string;
+  readonly protocol?: Protocol;
+  readonly overrides?: readonly string[];
+  readonly evaluator?: Evaluator;
+  readonly train?: readonly Instance[];
+  readonly evaluation?: readonly Instance[];
+  readonly control?: Partial<RunControl>;
+  /** Wraps the runtime, to watch it or to break it. */
+  readonly wrap?: (runtime: ModelRuntime) => ModelRuntime;
+}
+
+export interface TinyRun {
+  readonly store: StoreWriter;
+  readonly progress: RunProgress[];
+  readonly host: ModelHost;
+  readonly base: string;
+  readonly snapshotFolder: string;
+  /** Starts the run; its id is `run-1` unless given. */
+  readonly start: (options?: TinyRunOptions) => Promise<RunSummary>;
+}
+
+/** A store and a runtime of their own with the team loaded. */
+export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> {
+  const folder = temporaryFolder(t);
+  const store = openStoreForWriting(join(folder, 'c3.sqlite'));
+  const host = new ModelHost({ threads: 1 });
+  t.after(async () => {
+    store.close();
+    await host.close();
+  });
+  const progress: RunProgress[] = [];
+  const { snapshot: base } = await host.load(team);
+  const tokenizer = await loadTokenizer(team);
+  let ticks = 0;
+  return {
+    store,
+    progress,
+    host,
+    base,
+    snapshotFolder: folder,
+    start: ({ id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime }: TinyRunOptions = {}) =>
+      runTraining(
+        id,
+        readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides),
+        {
+          store,
+          runtime: wrap(host),
+          base,
+          tokenizer,
+          protocol,
+          evaluator,
+          train,
+          evaluation,
+          recipe: '{}',
+          modelFolder: team,
+          snapshotFolder: folder,
+          clock: () => ticks++,
+          now: () => '2026-01-01T00:00:00.000Z',
+        },
+        { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },
+      ),
+  };
+}
