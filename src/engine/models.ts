@@ -140,9 +140,12 @@ async function provide(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, 
   const short = snapshot.slice(0, 12);
   try {
     if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) return null;
-    const base = await loadInto(slot, runtime, tokenizer, recipe);
-    keep(slot, runtime, [base.snapshot]);
-    if (base.snapshot === snapshot) return null;
+    // The architecture stays loaded; the base's own weights may have been let go.
+    if (slot.info === undefined || slot.info.snapshot === snapshot) {
+      const base = await loadInto(slot, runtime, tokenizer, recipe);
+      keep(slot, runtime, [base.snapshot]);
+      if (base.snapshot === snapshot) return null;
+    }
     const file = weights(snapshot);
     if (file === null) return `The weights of snapshot ${short} were not kept, so its messages cannot be re-executed.`;
     const loaded = await runtime.loadSnapshot(file);

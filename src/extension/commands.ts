@@ -6,6 +6,7 @@ import type { StoreReader } from '../store/reader.ts';
 import type { Dashboard } from './dashboardPanel.ts';
 import { Disposables } from './disposables.ts';
 import type { Doctor } from './doctor.ts';
+import { findMessage } from './findMessage.ts';
 import { pickEpisode, pickMessage, pickRun } from './pick.ts';
 import { report } from './report.ts';
 import type { EpisodeNode, MoreNode, RunNode } from './runsModel.ts';
@@ -35,6 +36,10 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
     'c3.openDashboard': (argument) => { views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null); },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
+    'c3.findMessage': async () => {
+      const message = await findMessage(readerOf(services));
+      if (message !== undefined) openMessage(services, views.transcripts, message);
+    },
     'c3.doctor': () => views.doctor.run(),
     'c3.refresh': () => { services.store.touch(); },
     'c3.showLog': () => { services.log.show(); },

@@ -7,7 +7,7 @@ import { Disposables } from './disposables.ts';
 import type { Engine } from './engine.ts';
 import type { Log } from './log.ts';
 import { report } from './report.ts';
-import { stageWords } from './runWords.ts';
+import { overallPercent, stageWords } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 export class RunController {
@@ -82,9 +82,9 @@ export class RunController {
       let shown = 0;
       listeners.add(this.onDidChange(() => {
         if (this.latest === null || cancellation.token.isCancellationRequested) return;
-        const percent = this.latest.total === 0 ? 0 : (100 * this.latest.done) / this.latest.total;
-        // Each stage fills the bar anew; the editor only adds to it.
-        progress.report({ message: stageWords(this.latest), increment: Math.max(0, percent - shown) });
+        // The editor only adds to the bar, and a stage may count anew (greedy, then sampled).
+        const percent = Math.max(shown, overallPercent(this.latest));
+        progress.report({ message: stageWords(this.latest), increment: percent - shown });
         shown = percent;
       }));
       try {

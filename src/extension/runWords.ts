@@ -4,6 +4,7 @@ import type { Episode, RunRecord, Step } from '../shared/records.ts';
 import type { RoundNode } from './runsModel.ts';
 
 const STAGES = { load: 'Loading', 'evaluate-before': 'Evaluation before', train: 'Training', 'evaluate-after': 'Evaluation after' } as const;
+const SHARES = { load: [0, 2], 'evaluate-before': [2, 15], train: [15, 85], 'evaluate-after': [85, 100] } as const;
 /** Characters of a text beside others in a list. */
 const LABEL = 60;
 
@@ -11,6 +12,12 @@ const LABEL = 60;
 export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): string {
   if (total === 0) return STAGES[stage];
   return stage === 'train' ? `${STAGES[stage]}, step ${String(done)} of ${String(total)}` : `${STAGES[stage]}, ${String(done)} of ${String(total)}`;
+}
+
+/** Where a whole run stands, in percent; stages are given shares, for nobody knows beforehand how long each takes. */
+export function overallPercent({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): number {
+  const [from, to] = SHARES[stage];
+  return from + (total === 0 ? 0 : ((to - from) * done) / total);
 }
 
 /** What stands beside a run in the tree. */

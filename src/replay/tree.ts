@@ -5,6 +5,7 @@
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
+import { CancelledError } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { occurrenceAt, roleNamed, type Protocol } from '../team/protocol.ts';
@@ -94,6 +95,8 @@ export async function extend(
   onNode?: (node: TreeNode) => void,
   numbering: Numbering = FROM_ZERO,
 ): Promise<TreeNode[]> {
+  // Looked at before every call: the policy itself may answer faster than it notices.
+  if (control.cancelled()) throw new CancelledError();
   const occurrence = occurrenceAt(settings.protocol, position);
   if (occurrence.scored) settings.budget.reserve(branches.length * fanout);
   const sampling = samplingOf(settings, position);

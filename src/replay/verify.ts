@@ -1,5 +1,6 @@
 /** Re-executing stored replays: every sampled message again from its stored context, stream and snapshot, compared token by token. */
 import type { Policy } from '../policy/policy.ts';
+import { CancelledError } from '../shared/errors.ts';
 import type { Decision, NumericEnvironment, Replay } from '../shared/records.ts';
 import type { StoreWriter, VerificationResult } from '../store/types.ts';
 import { tokenHash } from '../store/tokens.ts';
@@ -84,6 +85,7 @@ async function reexecute(store: StoreWriter, decisions: readonly Decision[], pol
       else found.set(id, { result: 'notComparable', detail: reason, message: id, token: 0 });
     }
   }
+  if (cancelled()) throw new CancelledError();
   if (typeof policy === 'string' || comparable.length === 0) return found;
   const answers = await policy.answer(
     comparable.map(({ context, sampling, streamKey }) => ({ context, sampling, streamKey })),

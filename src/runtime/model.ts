@@ -1,6 +1,6 @@
 /** A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face layout. */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
 import { z } from 'zod';
@@ -134,6 +134,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
     await writeFile(temporary, bytes);
     await rename(temporary, path);
   } catch (error) {
+    await rm(temporary, { force: true });
     throw new C3Error('store', `Cannot write ${path}: ${messageOf(error)}; free space or choose another folder.`, { cause: error });
   }
 }

@@ -9,6 +9,9 @@ export interface NamedTensor {
 
 const MAX_HEADER_BYTES = 100 * 1024 * 1024;
 
+/** Text of a file as error messages show it: one line of bounded length. */
+const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
+
 /**
  * Reads every tensor as float32 (F32, F16 and BF16 at rest).
  * @param file the whole file
@@ -40,8 +43,8 @@ export function readSafetensors(file: Uint8Array, place: string): { tensors: Map
     const bytes = file.subarray(8 + headerBytes + start, 8 + headerBytes + end);
     const elements = shape.reduce((product, dim) => product * dim, 1);
     const width = dtype === 'F32' ? 4 : 2;
-    if (bytes.length !== end - start) throw fail(`tensor ${name} is truncated`);
-    if (bytes.length !== elements * width) throw fail(`tensor ${name} has ${String(bytes.length)} bytes where its shape needs ${String(elements * width)}`);
+    if (bytes.length !== end - start) throw fail(`tensor ${shown(name)} is truncated`);
+    if (bytes.length !== elements * width) throw fail(`tensor ${shown(name)} has ${String(bytes.length)} bytes where its shape needs ${String(elements * width)}`);
     tensors.set(name, { name, shape, data: toFloat32(bytes, dtype) });
   }
   return { tensors, metadata };
@@ -52,11 +55,11 @@ type StoredType = 'F32' | 'F16' | 'BF16';
 function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Error): { dtype: StoredType; shape: number[]; start: number; end: number } {
   const { dtype, shape, data_offsets: offsets } = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
   const isLength = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-  if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') throw fail(`tensor ${name} has the unsupported type ${String(dtype)}`);
-  if (!Array.isArray(shape) || !shape.every(isLength)) throw fail(`tensor ${name} has no valid shape`);
-  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isLength)) throw fail(`tensor ${name} has no valid offsets`);
+  if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') throw fail(`tensor ${shown(name)} has the unsupported type ${shown(String(dtype))}`);
+  if (!Array.isArray(shape) || !shape.every(isLength)) throw fail(`tensor ${shown(name)} has no valid shape`);
+  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isLength)) throw fail(`tensor ${shown(name)} has no valid offsets`);
   const [start, end] = offsets as [number, number];
-  if (end < start) throw fail(`tensor ${name} has no valid offsets`);
+  if (end < start) throw fail(`tensor ${shown(name)} has no valid offsets`);
   return { dtype, shape, start, end };
 }
 

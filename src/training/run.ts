@@ -135,6 +135,7 @@ class Run {
       floorFraction: config.ppo.final_fraction,
     });
     await runtime.beginTraining(base);
+    this.progress('train', 0, config.steps, `Training: step 1 of ${String(config.steps)}`);
     // Fewer than asked for where there are fewer: the same question twice in one step would only repeat the same numbers.
     const perStep = Math.min(config.instances_per_step, train.length);
     let snapshot = base;

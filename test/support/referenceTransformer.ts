@@ -26,7 +26,7 @@ export function referenceLogits(config: TransformerConfig, weights: ReferenceWei
     return found;
   };
   const embedding = weight('model.embed_tokens.weight');
-  let hidden = row.tokens.map((token) => embedding.slice(token * hiddenSize, (token + 1) * hiddenSize));
+  let hidden: Float64Array[] = row.tokens.map((token) => embedding.slice(token * hiddenSize, (token + 1) * hiddenSize));
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = `model.layers.${layer}`;
     const input = hidden.map((x) => normalised(x, weight(`${prefix}.input_layernorm.weight`), rmsEpsilon));

@@ -40,7 +40,7 @@ const ICONS = {
   cross: 'M4 4l8 8M12 4l-8 8',
   masked: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM4.2 11.8l7.6-7.6',
   none: 'M5 8h6',
-  branch: 'M4.5 3v10M4.5 8c0-2.5 7-1 7-4.5',
+  branch: 'M5 3v10M5 10.5c0-3 6-1.5 6-5M9.6 4a1.4 1.4 0 1 0 2.8 0 1.4 1.4 0 1 0-2.8 0z',
 } as const;
 
 export type IconName = keyof typeof ICONS;

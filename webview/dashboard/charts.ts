@@ -14,8 +14,8 @@ interface Series {
 const axis = 'step';
 const SERIES: readonly Series[] = [
   { title: 'Mean return', options: { colour: '--vscode-charts-green', axis, format: (value) => decimal(value), suggestedMin: 0, suggestedMax: 1 }, points: (steps) => metricPoints(steps, 'meanReturn') },
-  { title: 'KL to the starting policy', options: { colour: '--vscode-charts-blue', axis, format: (value) => decimal(value, 4), suggestedMin: 0 }, points: (steps) => metricPoints(steps, 'kl') },
-  { title: 'Clip fraction', options: { colour: '--vscode-charts-yellow', axis, format: (value) => decimal(value, 3), suggestedMin: 0 }, points: (steps) => metricPoints(steps, 'clipFraction') },
+  { title: 'KL to the starting policy', options: { colour: '--vscode-charts-blue', axis, format: (value) => decimal(value, 4), suggestedMin: 0, suggestedMax: 0.001 }, points: (steps) => metricPoints(steps, 'kl') },
+  { title: 'Clip fraction', options: { colour: '--vscode-charts-yellow', axis, format: (value) => decimal(value, 3), suggestedMin: 0, suggestedMax: 0.01 }, points: (steps) => metricPoints(steps, 'clipFraction') },
   { title: 'Evaluator calls per step', options: { colour: '--vscode-charts-purple', axis, format: (value) => count(value), suggestedMin: 0 }, points: callPoints },
 ];
 

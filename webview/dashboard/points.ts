@@ -7,12 +7,14 @@ export function metricPoints(steps: readonly Step[], metric: keyof StepMetrics):
   return steps.flatMap(({ iteration, metrics }) => (metrics === null || !Number.isFinite(metrics[metric]) ? [] : [{ x: iteration, y: metrics[metric] }]));
 }
 
-/** Evaluator calls of each step: differences of the cumulative ledger, over as many steps as lie between two entries. */
+/**
+ * Evaluator calls of each step: differences of the cumulative ledger, over as many steps as lie between two entries. What the first
+ * step cost is not known, because the ledger before it also holds the evaluation.
+ */
 export function callPoints(steps: readonly Step[]): readonly Point[] {
   const measured = steps.filter((step) => step.metrics !== null);
   return measured.flatMap((step, index) => {
     const before = measured[index - 1];
-    if (before === undefined) return step.iteration === 1 ? [{ x: 1, y: step.ledger.evaluatorCalls }] : [];
-    return [{ x: step.iteration, y: (step.ledger.evaluatorCalls - before.ledger.evaluatorCalls) / (step.iteration - before.iteration) }];
+    return before === undefined ? [] : [{ x: step.iteration, y: (step.ledger.evaluatorCalls - before.ledger.evaluatorCalls) / (step.iteration - before.iteration) }];
   });
 }

@@ -27,23 +27,25 @@ export class BucketList {
     this.replayed = bucket.origin === 'request';
     this.open = open;
     const title = bucket.origin === 'training' ? 'Alternatives in the run' : 'Replayed alternatives';
-    this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), this.list);
+    // Every figure carries its own words for a screen reader.
+    const captions = h('div', { class: 'captions', 'aria-hidden': 'true' }, h('span', {}, 'Returns'), h('span', {}, 'Credit'));
+    this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), captions, this.list);
     this.update(bucket);
   }
 
-  /** Draws what is new or changed in the bucket. */
+  /** Draws what is new or changed in the bucket, in the bucket's order. */
   update(bucket: BucketView): void {
     const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
     this.note.textContent = `${count(bucket.alternatives.length)} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}`;
-    for (const alternative of bucket.alternatives) {
+    bucket.alternatives.forEach((alternative, place) => {
       const drawn = JSON.stringify(alternative);
       const present = this.items.get(alternative.decision);
-      if (present?.drawn === drawn) continue;
-      const element = this.item(alternative);
-      if (present === undefined) this.list.append(element);
-      else present.element.replaceWith(element);
+      const element = present?.drawn === drawn ? present.element : this.item(alternative);
+      if (element !== present?.element) present?.element.remove();
+      const there = this.list.children[place] ?? null;
+      if (there !== element) this.list.insertBefore(element, there);
       this.items.set(alternative.decision, { drawn, element });
-    }
+    });
   }
 
   private item(alternative: Alternative): HTMLElement {

@@ -1,5 +1,5 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
-import { isTranscriptState, type ReplayState, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost } from '../../src/shared/transcriptProtocol.ts';
+import { isTranscriptState, type MessageDetail, type ReplayState, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
@@ -28,6 +28,8 @@ export class TranscriptPanel {
   private folded: readonly number[] = [];
   private selected: number | null = null;
   private replay: ReplayState | null = null;
+  /** A message to be replayed as soon as the pane shows it, with the numbers that stand in the pane. */
+  private awaited: number | null = null;
   /** Only the answer to the newest question is shown. */
   private detailRequest = 0;
 
@@ -36,7 +38,7 @@ export class TranscriptPanel {
     this.tree = new TreeView({
       ask: (revision, offset) => { host.post({ type: 'rows', revision, offset }); },
       select: (message) => { this.select(message); },
-      replay: () => { this.detail.startReplay(); },
+      replay: (message) => { this.replayWhenShown(message); },
       arranged: (folded) => { this.arranged(folded); },
       keys: () => { this.keys.toggle(); },
     });
@@ -71,7 +73,7 @@ export class TranscriptPanel {
       case 'opened': this.open(message); break;
       case 'changed': this.ready(); break;
       case 'rows': this.tree.accept(message.revision, message.offset, message.rows); break;
-      case 'detail': if (message.id === this.detailRequest && this.opened !== null) this.detail.message(message.detail, this.opened.defaults, this.replay); break;
+      case 'detail': if (message.id === this.detailRequest) this.showDetail(message.detail); break;
       case 'reveal': this.tree.reveal(message.place); this.select(message.place.message); break;
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
       case 'failed': this.banner.textContent = message.message; break;
@@ -92,7 +94,20 @@ export class TranscriptPanel {
     this.keep();
   }
 
+  private showDetail(detail: MessageDetail): void {
+    if (this.opened === null) return;
+    this.detail.message(detail, this.opened.defaults, this.replay);
+    if (this.awaited !== null) this.replayWhenShown(this.awaited);
+  }
+
+  private replayWhenShown(message: number): void {
+    const here = this.detail.shows(message);
+    this.awaited = here ? null : message;
+    if (here) this.detail.startReplay();
+  }
+
   private select(message: number | null): void {
+    this.awaited = null;
     this.selected = message;
     this.host.post({ type: 'selected', message });
     this.show(message);

@@ -42,7 +42,7 @@ export function rowElement(row: TranscriptRow, state: RowState): HTMLElement {
   name.style.paddingInlineStart = `${String(4 + 12 * row.depth)}px`;
   element.append(name);
   if (row.message !== null) {
-    element.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'message', message: row.message, preventDefaultContextMenuItems: false });
+    element.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'message', message: row.message, preventDefaultContextMenuItems: true });
     element.append(returnCell(row.return), creditCell(row.credit));
   }
   return element;

@@ -245,6 +245,7 @@ export class Workbench {
   async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<void> {
     this.#settings = { ...this.#settings, ...changes };
     await this.server.writeSettings(this.#settings);
+    // The browser edition misses some changes of the file, but reads it whenever it loads.
     await this.reload();
   }
 

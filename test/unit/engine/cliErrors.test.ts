@@ -169,7 +169,8 @@ describe('models', () => {
 describe('stores', () => {
   it('are refused where nothing can be written', async (t) => {
     const folder = copyOf(t, workspace);
-    await refuses(folder, [...RUN, '--store', '/proc/c3.sqlite'], { code: 1, says: /The store \/proc\/c3\.sqlite .*choose another place with --store/ });
+    // Below /proc a folder can never be made; making folders recursively would not end there.
+    await refuses(folder, [...RUN, '--store', '/proc/c3/c3.sqlite'], { code: 1, says: /The store \/proc\/c3\/c3\.sqlite .*choose another place with --store/ });
     await refuses(folder, [...RUN, '--store', 'train.jsonl/c3.sqlite'], { code: 1, says: /The store .*train\.jsonl\/c3\.sqlite .*choose another place with --store/ });
     await refuses(folder, [...RUN, '--store', '.'], { code: 1, says: /is not a C3 store \(it is not a file\)/ });
     await refuses(folder, [...RUN, '--store', 'train.jsonl'], { code: 1, says: /is not a C3 store \(it is not an SQLite database\) and was left as it was/ });
@@ -183,6 +184,8 @@ describe('stores', () => {
     db.close();
     const says = /was written by a newer version of C3 \(store version 99, this one reads up to \d+\) and was left as it was: update C3/;
     await refuses(folder, RUN, { code: 1, says });
+    // Before any model is loaded.
+    await refuses(folder, [...RUN, '--override', 'model=nowhere'], { code: 1, says });
     await refuses(folder, ['replay', '1'], { code: 1, says });
     await refuses(folder, ['verify'], { code: 1, says });
     await refuses(folder, ['verify', '--run', 'old'], { code: 1, says });

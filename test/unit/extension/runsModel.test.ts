@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../src/extension/runsModel.ts';
-import { episodeLabel, episodeReturn, roundDescription, runDescription, stageWords } from '../../../src/extension/runWords.ts';
+import { episodeLabel, episodeReturn, overallPercent, roundDescription, runDescription, stageWords } from '../../../src/extension/runWords.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from './storeFixture.ts';
 
 const store = temporaryStore();
@@ -71,4 +71,7 @@ test('a run is described by its steps, and by its accuracy once both are measure
   assert.equal(runDescription({ ...run, summary: { ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } } }), '1 of 3 steps, 62.4 % → 0.0 %');
   assert.equal(stageWords({ stage: 'train', done: 3, total: 20 }), 'Training, step 3 of 20');
   assert.equal(stageWords({ stage: 'load', done: 0, total: 0 }), 'Loading');
+  const stages = (['load', 'evaluate-before', 'train', 'evaluate-after'] as const).flatMap((stage) => [0, 1, 2].map((done) => overallPercent({ stage, done, total: 2 })));
+  assert.deepEqual(stages, stages.toSorted((a, b) => a - b));
+  assert.deepEqual([stages[0], stages.at(-1)], [0, 100]);
 });

@@ -85,6 +85,8 @@ export class ScriptedPolicy implements Policy {
   readonly environment = ENVIRONMENT;
   /** Everything that was asked, in order. */
   readonly requests: PolicyRequest[] = [];
+  /** Ends answers in an arbitrary order instead of the last first. */
+  shuffled = false;
   /** Answers after which the policy finds itself cancelled. */
   answersLeft = Infinity;
   private readonly script: (request: PolicyRequest) => string;
@@ -96,10 +98,9 @@ export class ScriptedPolicy implements Policy {
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     this.requests.push(...requests);
     const answers: PolicyAnswer[] = [];
-    // The last first: the order of completion is the runtime's own.
-    for (let index = requests.length - 1; index >= 0; index--) {
-      const request = requests[index];
-      if (request === undefined) continue;
+    // The order of completion is the runtime's own.
+    const order = requests.map((request, index) => ({ request, index, rank: this.shuffled ? digest(request.context, request.streamKey) : -index }));
+    for (const { request, index } of order.toSorted((a, b) => a.rank - b.rank)) {
       if (control.cancelled() || this.answersLeft-- <= 0) return Promise.reject(new CancelledError());
       const answer = answerOf(request.context, this.script(request));
       answers[index] = answer;

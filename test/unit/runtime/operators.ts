@@ -233,7 +233,7 @@ export const CASES: readonly OperatorCase[] = [
   movement('transpose', [2, 3, 4], ['rows', 3, 4], (g, x) => transpose(g, x, [2, 0, 1]), [4, 2, 3], (i, j, k) => [j, k, i]),
   movement('swapLast', [2, 3, 4], ['rows', 3, 4], swapLast, [2, 4, 3], (i, j, k) => [i, k, j]),
   movement('unsqueeze', [2, 3], ['rows', 3], (g, x) => unsqueeze(g, x, [3, 1]), [2, 1, 3, 1], (i, _, k) => [i, k]),
-  movement('slice', [2, 5], ['rows', 5], (g, x) => slice(g, x, 1, 1, 4), [2, 3], (i, j) => [i, j + 1]),
+  movement('slice', [2, 5], ['rows', 5], (g, x) => slice(g, x, 1, 1, 3), [2, 2], (i, j) => [i, j + 1]),
   movement('pad', [2, 3], ['rows', 3], (g, x) => pad(g, x, 1, 2, 1), [2, 6], (i, j) => (j < 2 || j > 4 ? undefined : [i, j - 2])),
   {
     name: 'concat',

@@ -76,7 +76,7 @@ describe('AdamW', () => {
       close(state.momentum, expected.momentum, 1e-7, `momentum ${t}`);
       close(state.variance, expected.variance, 1e-7, `variance ${t}`);
       const decided = steep(expected.variance, t);
-      assert.ok(decided.length > 0.8 * FLAT.length, String(decided.length));
+      assert.ok(decided.length > 0.7 * FLAT.length, String(decided.length));
       close(pick(state.parameters, decided), pick(expected.parameters, decided), 2e-6, `parameters ${t}`);
       close(state.parameters, expected.parameters, 2 * rate, `any parameter ${t}`);
     }
@@ -86,7 +86,7 @@ describe('AdamW', () => {
     const gradient = await gradientAt(FLAT, CONTEXTS);
     const { state } = await trainer.step(initialState(FLAT), CONTEXTS, SUPERVISED, RUNNING.cancelled);
     const decided = range(FLAT.length).filter((index) => Math.abs(item(gradient, index)) > 1e-3);
-    assert.ok(decided.length > 0.8 * FLAT.length, String(decided.length));
+    assert.ok(decided.length > 0.7 * FLAT.length, String(decided.length));
     const expected = Float64Array.from(FLAT, (p, index) => p - 0.01 * Math.sign(item(gradient, index)));
     // Epsilon beside a gradient of 1e-3: one part in 1e5.
     close(pick(state.parameters, decided), pick(expected, decided), 1e-6, 'parameters');

@@ -201,6 +201,10 @@ describe('runTraining', () => {
       const groups = Map.groupBy(episodesOf(store, 'train', iteration), ({ instance }) => instance);
       assert.deepEqual(Array.from(groups.values(), (some) => some.length), [8, 8]);
     }
+    // The same questions again in the second step, with other random numbers.
+    const streams = [1, 2].map((iteration) => new Set(episodesOf(store, 'train', iteration).map(({ leaf }) => store.decision(leaf).streamKey)));
+    assert.equal(streams[0]?.size, 8);
+    assert.ok(streams[0].isDisjointFrom(streams[1] ?? new Set()));
   });
 
   it('goes round the training questions in order', async (t) => {

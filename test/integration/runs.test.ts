@@ -1,0 +1,77 @@
+/** Starting, watching, cancelling and failing runs, with the real engine. */
+import assert from 'node:assert/strict';
+import { openStoreForReading } from '../../src/store/reader.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { assertQuiet, reloadWindow, storeOf, TINY } from './team.ts';
+
+const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY, 'long.c3.yaml': TINY.replace('Tiny', 'Long').replace('steps: 2', 'steps: 500'), 'wrong.c3.yaml': 'title: Wrong\nstepz: 3\n' } });
+
+async function start(workbench: Workbench, config: string): Promise<void> {
+  await workbench.runCommand('C3: Start C3 run');
+  await workbench.pick(config);
+  await workbench.pick('Default length');
+}
+
+scenario('an empty workspace says what to do, and its button starts a run that ends in the tree and the dashboard', async (workbench) => {
+  const view = await workbench.openView('C3');
+  await workbench.screenshot('welcome');
+  await view.getByRole('button', { name: 'Start C3 run' }).click();
+  await workbench.pick('tiny.c3.yaml');
+  await workbench.pick('Default length');
+  await workbench.notification('C3 run').waitFor();
+  await workbench.statusBarItem('C3:').waitFor();
+  await workbench.answerNotification('The run ended', 'Open run dashboard');
+  const dashboard = await workbench.webview('Run dashboard');
+  const store = openStoreForReading(storeOf(workbench.folder));
+  const [record] = store.runs(0, 10);
+  const steps = store.steps(record?.id ?? '', 0, 10);
+  store.close();
+  assert.ok(record?.summary?.accuracy.before);
+  await dashboard.getByRole('cell', { name: `${(100 * record.summary.accuracy.before.value).toFixed(1)} %` }).first().waitFor();
+  await dashboard.getByText('The numbers behind the charts').click();
+  await dashboard.getByRole('rowheader', { name: '2', exact: true }).waitFor();
+  assert.equal(await dashboard.getByRole('table', { name: 'Metrics by step' }).locator('tbody tr').count(), steps.length);
+  await dashboard.getByRole('cell', { name: (steps[1]?.metrics?.meanReturn ?? NaN).toFixed(3), exact: true }).first().waitFor();
+  await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
+  await workbench.treeItem(view, 'Tiny').click();
+  for (const round of ['Evaluation before, greedy', 'Step 1', 'Step 2', 'Evaluation after, sampled']) await workbench.treeItem(view, round).waitFor();
+  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('dashboard', theme);
+  assertQuiet(workbench);
+});
+
+scenario('the dashboard follows the theme and comes back after a reload', async (workbench) => {
+  await reloadWindow(workbench);
+  const dashboard = await workbench.webview('Run dashboard');
+  await dashboard.getByRole('heading', { name: 'Run dashboard' }).waitFor();
+  await dashboard.getByRole('table', { name: 'Metrics by step' }).waitFor();
+});
+
+scenario('a run is cancelled from its notification, and is no failure', async (workbench) => {
+  const view = await workbench.openView('C3');
+  await start(workbench, 'long.c3.yaml');
+  await workbench.statusBarItem('training, step').waitFor();
+  await workbench.runCommand('C3: Cancel run');
+  await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
+  await workbench.treeItem(view, 'Long').waitFor();
+  const store = openStoreForReading(storeOf(workbench.folder));
+  const long = store.runs(0, 10).find((run) => run.title === 'Long');
+  store.close();
+  assert.equal(long?.status, 'cancelled');
+  assert.equal(await workbench.notification(/cancel|fail|error/iu).count(), 0);
+});
+
+scenario('the doctor reports what this machine can do', async (workbench) => {
+  await workbench.runCommand('C3: Check this machine (doctor)');
+  const lines = workbench.page.locator('.editor-instance .view-line');
+  await lines.filter({ hasText: 'C3 doctor' }).waitFor();
+  await lines.filter({ hasText: 'cpu' }).first().waitFor();
+});
+
+scenario('a configuration that cannot be run says why in one line, with the way to the log', async (workbench) => {
+  await start(workbench, 'wrong.c3.yaml');
+  const notification = workbench.notification('stepz');
+  await notification.waitFor();
+  assert.match(await notification.innerText(), /wrong\.c3\.yaml.*stepz.*steps/su);
+  await workbench.answerNotification('stepz', 'Show log');
+  await eventually('the log with the same line', async () => (await workbench.page.locator('.part.panel .view-line').allInnerTexts()).some((line) => line.includes('stepz')));
+});

@@ -1,0 +1,45 @@
+/** What the interface tests share: a tiny run and the command line that makes one. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { isRecord } from '../../src/shared/guard.ts';
+import type { Workbench } from './harness/workbench.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** A run of the bundled team that ends within seconds. */
+export const TINY = `title: Tiny
+steps: 2
+instances_per_step: 2
+fanout: [2, 2]
+evaluator_budget: 4
+evaluation: { instances: 8 }
+`;
+
+/** Reloads the window as its user would, so that the editor saves what it keeps before it goes. */
+export async function reloadWindow(workbench: Workbench): Promise<void> {
+  const loaded = workbench.page.waitForEvent('load');
+  await workbench.runCommand('Developer: Reload Window');
+  await loaded;
+  await workbench.page.locator('.monaco-workbench .part.statusbar').waitFor();
+}
+
+/** No page of ours may do what its content policy forbids, nor throw. */
+export function assertQuiet(workbench: Workbench): void {
+  assert.deepEqual(workbench.console.filter((line) => /Content Security Policy|^uncaught:/u.test(line) && line.includes('c3-replay')), []);
+}
+
+/** Where a workspace's store lies. */
+export function storeOf(folder: string): string {
+  return join(folder, '.c3', 'c3.sqlite');
+}
+
+/** Runs the command line on a workspace's store; what it printed as JSON. */
+export async function c3(folder: string, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const command = [join(ROOT, 'dist', 'cli.js'), ...args, '--store', storeOf(folder), '--json'];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: folder, maxBuffer: 1 << 26 });
+  const parsed: unknown = JSON.parse(stdout);
+  assert.ok(isRecord(parsed));
+  return parsed;
+}

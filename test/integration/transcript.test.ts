@@ -1,0 +1,256 @@
+/** Reading a transcript, replaying a message and going to it from the failure taxonomy, with the real engine. */
+import assert from 'node:assert/strict';
+import type { FrameLocator } from 'playwright-core';
+import type { BucketView } from '../../src/shared/records.ts';
+import { openStoreForReading } from '../../src/store/reader.ts';
+import { openStoreForWriting } from '../../src/store/writer.ts';
+import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
+
+const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
+const MINUS = '\u2212';
+const PLANS = 100;
+const ACTORS = 20;
+
+let run = '';
+
+async function prepare(workbench: Workbench): Promise<void> {
+  if (run !== '') return;
+  run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
+  const writer = openStoreForWriting(storeOf(workbench.folder));
+  addRun(writer, 'wide', '2020-01-01T00:00:00.000Z');
+  writer.insertStep({ run: 'wide', iteration: 1, snapshot: 'a'.repeat(64), ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
+  addTree(writer, { run: 'wide', iteration: 1, instance: instance(7), returns: Array.from({ length: PLANS }, () => Array.from({ length: ACTORS }, () => 1)), words: (plan, actor) => (actor === null ? `<b>plan ${String(plan)}</b>` : `answer ${String(plan)}.${String(actor)}`) });
+  writer.close();
+}
+
+/** The first training episode of the tiny run, as the store has it. */
+function firstEpisode(folder: string): { readonly question: string; readonly leaf: number; readonly actor: string; readonly plan: string; readonly planId: number } {
+  const store = openStoreForReading(storeOf(folder));
+  try {
+    const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+    assert.ok(episode);
+    const [plan, actor] = store.chain(episode.leaf);
+    assert.ok(plan && actor);
+    return { question: episode.question, leaf: episode.leaf, actor: actor.text, plan: plan.text, planId: plan.id };
+  } finally {
+    store.close();
+  }
+}
+
+function newestRequest(folder: string, message: number): BucketView | undefined {
+  const store = openStoreForReading(storeOf(folder));
+  try {
+    return store.bucketsFor(message).findLast((bucket) => bucket.origin === 'request');
+  } finally {
+    store.close();
+  }
+}
+
+function titleOf(question: string): string {
+  return question.replaceAll(/\s+/gu, ' ').slice(0, 40);
+}
+
+/** The transcript of the first episode: opened from the tree, or found open as the scenario before left it. */
+async function openFirst(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly episode: ReturnType<typeof firstEpisode> }> {
+  await prepare(workbench);
+  const episode = firstEpisode(workbench.folder);
+  const tab = workbench.tab(titleOf(episode.question));
+  if ((await tab.count()) > 0) {
+    await tab.click();
+  } else {
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, 'Tiny').click();
+    await workbench.treeItem(view, 'Step 1').click();
+    await workbench.treeItem(view, episode.question.slice(0, 30)).click();
+  }
+  return { transcript: await workbench.webview(titleOf(episode.question)), episode };
+}
+
+/** Clicks the first message of a role and waits until the pane shows it. */
+async function choose(transcript: FrameLocator, role: string): Promise<void> {
+  await transcript.locator(`[role="treeitem"][aria-label^="${role} 1 of"]`).first().click();
+  await transcript.getByRole('heading', { name: role }).waitFor();
+}
+
+function signed(value: number): string {
+  return value > 0 ? `+${value.toFixed(2)}` : value.toFixed(2).replace('-', MINUS);
+}
+
+scenario('an episode of a run from the command line opens its transcript at the message that was scored', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
+  await selected.waitFor();
+  assert.match((await selected.getAttribute('aria-label')) ?? '', new RegExp(`^actor 1 of 2: ${episode.actor.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&')}; return [01];`, 'u'));
+  // The question, two plans and two actors under each.
+  assert.equal(await transcript.getByRole('treeitem').count(), 7);
+  await transcript.getByRole('heading', { name: 'actor' }).waitFor();
+});
+
+scenario('the tree is one tab stop that the arrow keys walk, fold and unfold', async (workbench) => {
+  const { transcript } = await openFirst(workbench);
+  const tree = transcript.getByRole('tree');
+  const active = async (): Promise<string> => (await transcript.locator(`[id="${(await tree.getAttribute('aria-activedescendant')) ?? ''}"]`).getAttribute('aria-label')) ?? '';
+  const becomes = (start: string): Promise<true> => eventually(`${start} active`, async () => (await active()).startsWith(start) || undefined).then(() => true);
+  await tree.press('Home');
+  await becomes('Question');
+  await tree.press('ArrowDown');
+  await becomes('reasoner 1 of 2');
+  await tree.press('ArrowLeft');
+  await eventually('two rows fewer', async () => (await transcript.getByRole('treeitem').count()) === 5);
+  await tree.press('ArrowDown');
+  await becomes('reasoner 2 of 2');
+  await tree.press('ArrowUp');
+  await tree.press('ArrowRight');
+  await eventually('all rows again', async () => (await transcript.getByRole('treeitem').count()) === 7);
+  await tree.press('ArrowRight');
+  await becomes('actor 1 of 2');
+  await tree.press('ArrowLeft');
+  await becomes('reasoner 1 of 2');
+  await tree.press('Enter');
+  await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+});
+
+scenario('a replay shows the alternatives that the engine stored, with their returns, credit, interval and cost', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  const tree = transcript.getByRole('tree');
+  await choose(transcript, 'actor');
+  await tree.press('Home');
+  await tree.press('ArrowDown');
+  // The pane still shows the actor: the key replays the row that has the keyboard.
+  await tree.press('r');
+  await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+  const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' });
+  // The settings ask for 3 alternatives with 2 replays each; the original stands among them.
+  await eventually('the end of the replay', async () => (await replayed.getByRole('listitem').count()) === 4 && !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()), 120_000);
+  const bucket = newestRequest(workbench.folder, episode.planId);
+  assert.ok(bucket);
+  assert.equal(bucket.alternatives.length, 4);
+  for (const [index, alternative] of bucket.alternatives.entries()) {
+    assert.equal(alternative.returns.length, 2);
+    const item = replayed.getByRole('listitem').nth(index);
+    const words = (await item.innerText()).replaceAll(/\s+/gu, ' ');
+    assert.ok(alternative.credit);
+    assert.ok(words.includes(alternative.text.trim().replaceAll(/\s+/gu, ' ')), `${words} shows ${alternative.text}`);
+    assert.ok(words.includes(signed(alternative.credit.value)), `${words} shows ${signed(alternative.credit.value)}`);
+    assert.ok(words.includes(`n = ${String(alternative.credit.n)}`), words);
+    assert.ok(words.includes(`${String(alternative.evaluatorCalls)} evaluator call`), words);
+  }
+  // What was sampled grew as branches: three plans, and two continuations of each of the four.
+  await eventually('the branches in the tree', async () => (await transcript.getByRole('treeitem').count()) === 7 + 3 + 8);
+  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('transcript', theme);
+});
+
+scenario('a message of the user stands among the alternatives', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  await choose(transcript, 'actor');
+  await transcript.getByText('Try a message of your own').click();
+  await transcript.getByRole('textbox', { name: 'Your own message' }).fill('no answer at all');
+  await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('0');
+  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
+  const item = transcript.getByRole('region', { name: 'Replayed alternatives' }).getByRole('listitem').filter({ hasText: 'no answer at all' });
+  await item.waitFor();
+  await item.getByText('typed').waitFor();
+  await eventually('its return', () => newestRequest(workbench.folder, episode.leaf)?.alternatives.some((alternative) => alternative.finish === 'typed' && alternative.returns[0] === 0));
+});
+
+scenario('a replay is cancelled, keeps what arrived, and is no failure', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  await choose(transcript, 'reasoner');
+  await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('64');
+  await transcript.getByRole('textbox', { name: 'Replays each' }).fill('64');
+  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
+  await transcript.getByText(/^\d+ of 64$/u).waitFor();
+  await transcript.getByRole('button', { name: 'Cancel' }).click();
+  await transcript.getByText(/^Cancelled after \d+ of 64/u).waitFor();
+  assert.equal(await transcript.getByRole('alert').filter({ hasText: /./u }).count(), 0);
+  const bucket = newestRequest(workbench.folder, episode.planId);
+  assert.ok(bucket !== undefined && bucket.alternatives.length > 1 && bucket.alternatives.some((alternative) => alternative.returns.length < 64));
+});
+
+scenario('a message is found by its words and by its context menu replayed', async (workbench) => {
+  await prepare(workbench);
+  await workbench.runCommand('C3: Find message');
+  await workbench.page.locator('.quick-input-widget:visible input.input').fill('no answer');
+  await workbench.page.locator('.quick-input-widget:visible .monaco-list-row', { hasText: 'no answer at all' }).click();
+  const { question } = firstEpisode(workbench.folder);
+  const transcript = await workbench.webview(titleOf(question));
+  const row = transcript.locator('[role="treeitem"][aria-selected="true"][aria-label*="no answer at all"]');
+  await row.waitFor();
+  await row.click({ button: 'right' });
+  await workbench.page.getByRole('menuitem', { name: 'Replay alternatives' }).hover();
+  await workbench.page.keyboard.press('Enter');
+  const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
+  await replayed.getByText('this message').waitFor();
+  await eventually('three alternatives more', async () => (await replayed.getByRole('listitem').count()) === 4);
+});
+
+scenario('fields that hold no number say so and start nothing', async (workbench) => {
+  const { transcript } = await openFirst(workbench);
+  await choose(transcript, 'actor');
+  await transcript.getByRole('textbox', { name: 'Replays each' }).fill('many');
+  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
+  await transcript.getByText('Replays each: a whole number from 1 to 64.').waitFor();
+  assert.equal(await transcript.getByRole('button', { name: 'Cancel' }).count(), 0);
+});
+
+scenario('the transcript comes back with what was selected and folded after it was hidden, and after a reload', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  await choose(transcript, 'reasoner');
+  await transcript.getByRole('tree').press('ArrowLeft');
+  await transcript.locator('[aria-expanded="false"]').waitFor();
+  await workbench.openFile('tiny.c3.yaml');
+  await workbench.tab(titleOf(episode.question)).click();
+  const shown = await workbench.webview(titleOf(episode.question));
+  await shown.locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]').waitFor();
+  await shown.getByRole('heading', { name: 'reasoner' }).waitFor();
+  await reloadWindow(workbench);
+  const again = await workbench.webview(titleOf(episode.question));
+  await again.locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]').waitFor();
+  await again.getByRole('heading', { name: 'reasoner' }).waitFor();
+});
+
+scenario('the failure taxonomy counts what the command line counts, and a case opens its message', async (workbench) => {
+  await prepare(workbench);
+  const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
+  const classes = printed['classes'];
+  assert.ok(Array.isArray(classes));
+  const expected = new Map(classes.map((entry: { name: string; count: number }) => [entry.name, entry.count]));
+  await workbench.runCommand('C3: Inspect failure taxonomy');
+  await workbench.pick('Tiny');
+  const taxonomy = await workbench.webview('Failure taxonomy');
+  for (const [name, number] of expected) {
+    const row = taxonomy.getByRole('row').filter({ has: taxonomy.getByRole('button', { name }) });
+    assert.equal(await row.getByRole('cell').first().innerText(), String(number), name);
+  }
+  const first = taxonomy.getByTitle('Open the transcript at this message').first();
+  const role = await first.locator('.role').innerText();
+  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('taxonomy', theme);
+  const question = await first.locator('.case-question').innerText();
+  await first.click();
+  const transcript = await workbench.webview(titleOf(question));
+  await transcript.getByRole('heading', { name: role }).waitFor();
+});
+
+scenario('a transcript of 2,100 messages draws what can be seen, by windows, and its text is never markup', async (workbench) => {
+  await prepare(workbench);
+  await workbench.runCommand('C3: Open transcript');
+  await workbench.pick('Run wide');
+  await workbench.pick(/Question 7/u);
+  const transcript = await workbench.webview(/^Question 7/u);
+  const tree = transcript.getByRole('tree');
+  await tree.press('End');
+  await transcript.getByRole('treeitem', { name: `answer ${String(PLANS - 1)}.${String(ACTORS - 1)}` }).waitFor();
+  assert.ok((await transcript.getByRole('treeitem').count()) < 100);
+  await tree.press('Home');
+  const plan = transcript.getByRole('treeitem', { name: 'reasoner 1 of 100: <b>plan 0</b>' });
+  await plan.waitFor();
+  assert.equal(await plan.locator('b').count(), 0);
+  // Folding hides rows that were never loaded.
+  await tree.press('ArrowDown');
+  await tree.press('ArrowLeft');
+  await tree.press('ArrowDown');
+  await transcript.locator('[aria-label^="reasoner 2 of 100"].active').waitFor();
+  assertQuiet(workbench);
+});
