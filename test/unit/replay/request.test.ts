@@ -149,7 +149,8 @@ describe('replayMessage', () => {
     const typed = bucket.alternatives[3];
     assert.equal(typed?.text, 'my own plan \ufffd');
     for (const [actor] of continuations(here.store, bucket, typed.decision)) {
-      assert.ok(actor?.context.includes('Context:\nmy own plan \ufffd\n'));
+      assert.ok(actor);
+      assert.ok(actor.context.includes('Context:\nmy own plan \ufffd\n'));
       assert.equal(actor.contextKey, contextKey(actor.context).key, 'the key is that of the bytes that are stored');
     }
     const alone = await ask(here, 1, { alternatives: 0, text: '#### 4' });
