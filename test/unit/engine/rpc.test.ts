@@ -115,7 +115,7 @@ describe('the engine process', () => {
     assert.deepEqual([summary.seed, summary.steps, summary.evaluatorCalls, summary.store], [4, 2, 48, engine.store]);
     assert.deepEqual([...new Set(engine.runs.map(({ stage }) => stage))], ['load', 'evaluate-before', 'train', 'evaluate-after']);
     const steps = withStore(engine.folder, (store) => store.steps(summary.run, 0, 10));
-    assert.deepEqual(engine.runs.filter(({ stage }) => stage === 'train').map(({ metrics }) => metrics), steps.map(({ metrics }) => metrics));
+    assert.deepEqual(engine.runs.filter(({ stage }) => stage === 'train').map(({ metrics }) => metrics), [null, ...steps.map(({ metrics }) => metrics)]);
     assert.ok(engine.runs.every(({ run }) => run === summary.run));
     assert.deepEqual(withStore(engine.folder, (store) => store.run(summary.run).summary), summary);
   });

@@ -140,13 +140,13 @@ describe('runTraining', () => {
     const stages = [...new Set(progress.map(({ stage }) => stage))];
     assert.deepEqual(stages, ['load', 'evaluate-before', 'train', 'evaluate-after']);
     const train = progress.filter(({ stage }) => stage === 'train');
-    assert.deepEqual(train.map(({ done, total, metrics }) => [done, total, metrics === null]), [[1, 2, false], [2, 2, false]]);
+    assert.deepEqual(train.map(({ done, total, metrics }) => [done, total, metrics === null]), [[0, 2, true], [1, 2, false], [2, 2, false]]);
     assert.ok(progress.every(({ run, done, total, message }) => run === 'run-1' && done <= total && message !== ''));
   });
 
   it('ends as cancelled where it is cancelled, and keeps whole rounds', async (t) => {
     const { start, store, progress } = await begin(t);
-    const cancelled = (): boolean => progress.some(({ stage }) => stage === 'train');
+    const cancelled = (): boolean => progress.some(({ stage, done }) => stage === 'train' && done > 0);
     await assert.rejects(start({ overrides: ['steps=5'], control: { cancelled } }), CancelledError);
     const run = store.run('run-1');
     assert.deepEqual([run.status, run.steps, run.summary, run.finishedAt], ['cancelled', 1, null, '2026-01-01T00:00:00.000Z']);
