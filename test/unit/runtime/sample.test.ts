@@ -32,6 +32,8 @@ describe('sampleToken', () => {
   it('does not need probabilities that sum to one', () => {
     const row = logs(2, 6);
     assert.deepEqual([0.2499, 0.2501].map((uniform) => sampleToken(row, ALL, uniform)), [0, 1]);
+    // The boundary itself belongs to the next token: each token owns [low, high).
+    assert.deepEqual([0, 0.4999, 0.5].map((uniform) => sampleToken(logs(1, 1), ALL, uniform)), [0, 0, 1]);
   });
 
   it('equals brute force for every truncation', () => {
