@@ -1,5 +1,5 @@
 /**
- * Builds dist/: the extension, the engine, its worker, the command line and one bundle for each webview.
+ * Builds dist/: the extension, the engine, its worker and its probe, the command line and one bundle for each webview.
  *
  *   node esbuild.mjs [--watch] [--production]
  *
@@ -54,6 +54,7 @@ const bundles = [
   { ...common, entryPoints: ['src/extension/extension.ts'], outfile: 'dist/extension.cjs', platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] },
   { ...nodeModule, entryPoints: ['src/engine/main.ts'], outfile: 'dist/engine.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
+  { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
   ...['transcript', 'dashboard', 'taxonomy'].map(webview),
 ];

@@ -1,12 +1,15 @@
 /** One function for each command of the command line. */
 import { resolve } from 'node:path';
 import { estimate, ESTIMATORS } from '../credit/creditBucket.ts';
+import { DRAWS_WORDS, drawsOf } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { RunProgress } from '../shared/engineProtocol.ts';
-import type { BucketView, Message } from '../shared/records.ts';
+import type { BucketView, Message, RunSummary } from '../shared/records.ts';
+import { reportWords } from '../shared/verification.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
-import { benchFirstRun } from './benchFirstRun.ts';
+import { runSuite, SUITE_NAMES } from './bench/suites.ts';
+import { reportTable } from './bench/table.ts';
 import { creditLines } from './creditLines.ts';
 import { examine } from './doctor.ts';
 import { DEFAULT_STORE } from './places.ts';
@@ -48,12 +51,19 @@ async function withService<Result>(path: string, work: (service: EngineService) 
 }
 
 async function run(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true }, show: { type: 'boolean' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true }, resume: { type: 'string' }, show: { type: 'boolean' } } as const;
   const parsed = readArguments('run', args, options, 1);
   const overrides = parsed.values['override'];
-  const recipe = await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder);
+  const resumed = text(parsed, 'resume');
+  if (resumed !== null && (parsed.positionals.length > 0 || overrides !== undefined)) {
+    throw new C3Error('input', `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} goes on with the configuration that the run began with; leave out ${overrides === undefined ? 'the configuration' : '--override'}.`);
+  }
+  const recipe = resumed === null ? await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder) : null;
   await withService(storePath(parsed, context), async (service) => {
-    const summary = await service.run(recipe, { cancelled: context.cancelled, onProgress: progressPrinter() }, note);
+    const summary = await resumable((onProgress) => {
+      const control = { cancelled: context.cancelled, onProgress };
+      return recipe === null ? service.resume(resumed ?? '', control, note) : service.run(recipe, control, note);
+    });
     if (parsed.values['json'] === true) {
       print(JSON.stringify(summary));
       return;
@@ -66,6 +76,21 @@ async function run(args: readonly string[], context: CommandContext): Promise<vo
     print(`\n${bucketWords(message, bucket)}`);
     print('\nOpen it in VS Code: npm run code, then the C3 view in the activity bar.');
   });
+}
+
+/** Runs with progress on standard error; of a run that began and does not come to its end, it says how to go on with it. */
+async function resumable(work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>): Promise<RunSummary> {
+  const show = progressPrinter();
+  let run: string | undefined;
+  try {
+    return await work((progress) => {
+      run = progress.run;
+      show(progress);
+    });
+  } catch (error) {
+    if (run !== undefined) note(`Run ${run} can go on: c3 run --resume ${run}`);
+    throw error;
+  }
 }
 
 /** The message of a run's last step whose training credit is largest in size; of equals the first. */
@@ -105,17 +130,16 @@ function progressPrinter(): (progress: RunProgress) => void {
 }
 
 async function replay(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' }, independent: { type: 'boolean' } } as const;
   const parsed = readArguments('replay', args, options, 1);
-  const message = /^\d+$/.test(parsed.positionals[0] ?? '') ? Number(parsed.positionals[0]) : NaN;
-  if (!Number.isSafeInteger(message) || message < 1) throw new C3Error('input', 'c3 replay needs the number of a message, for example `c3 replay 17`.');
-  const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text') };
+  const message = messageNumber('replay', parsed);
+  const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text'), independent: parsed.values['independent'] === true };
   await withService(storePath(parsed, context), async (service) => {
-    const bucket = await service.replay(request, { cancelled: context.cancelled, onProgress: (_, done, total) => process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`) });
-    const verified = await service.verifyBucket(bucket.id, context.cancelled);
-    const stored = service.reading((store) => store.message(message));
-    if (parsed.values['json'] === true) print(JSON.stringify(replayDocument(message, verified)));
-    else print(bucketWords(stored, verified));
+    const bucket = await service.replay(request, { cancelled: context.cancelled, onProgress: (_, done, total) => process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`), onRemark: note });
+    const verified = await service.proveBucket(bucket.id, context.cancelled);
+    const { stored, draws } = service.reading((store) => ({ stored: store.message(message), draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey) }));
+    if (parsed.values['json'] === true) print(JSON.stringify({ ...replayDocument(message, verified), draws }));
+    else print(`${bucketWords(stored, verified)}${draws === null ? '' : `\nDrawn with ${DRAWS_WORDS[draws]}.`}`);
   });
 }
 
@@ -141,16 +165,26 @@ function replayDocument(message: number, bucket: BucketView): object {
 }
 
 async function verify(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('verify', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, sample: { type: 'string' } }, 0);
+  const parsed = readArguments('verify', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, sample: { type: 'string' } }, 1);
+  const message = parsed.positionals[0] === undefined ? null : messageNumber('verify', parsed);
+  if (message !== null && (text(parsed, 'run') ?? text(parsed, 'sample')) !== null) throw new C3Error('input', 'c3 verify takes either a message or --run and --sample; give one of the two.');
   await withService(storePath(parsed, context), async (service) => {
+    const { cancelled } = context;
     const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
     if (id === undefined) throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
-    const report = await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), context.cancelled);
-    const { checked, identical, different, notComparable, firstDifference } = report;
+    const report = message === null ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), cancelled) : await service.verifyMessage(message, { cancelled });
     if (parsed.values['json'] === true) print(JSON.stringify(report));
-    else print(`${String(checked)} replays of ${id} re-executed: ${String(identical)} identical, ${String(different)} different, ${String(notComparable)} not comparable${firstDifference === null ? '' : `; first difference: ${firstDifference.detail}`}`);
-    if (different > 0) process.exitCode = 1;
+    else print(reportWords(message === null ? id : `message ${String(message)}`, report));
+    if (report.different > 0) process.exitCode = 1;
   });
+}
+
+/** The message that a command is about. */
+function messageNumber(command: string, parsed: ParsedArguments): number {
+  const given = parsed.positionals[0] ?? '';
+  const message = /^\d+$/.test(given) ? Number(given) : NaN;
+  if (!Number.isSafeInteger(message) || message < 1) throw new C3Error('input', `c3 ${command} needs the number of a message, for example \`c3 ${command} 17\`.`);
+  return message;
 }
 
 async function taxonomy(args: readonly string[], context: CommandContext): Promise<void> {
@@ -172,7 +206,10 @@ async function doctor(args: readonly string[], context: CommandContext): Promise
     print(JSON.stringify(report));
     return;
   }
-  for (const { name, available, selfTest } of report.providers) print(`${name.padEnd(10)}${available ? 'available' : 'not used'}   ${selfTest ?? 'not measured'}`);
+  for (const { name, available, selfTest, batchInvariance, device } of report.providers) {
+    print(`${name.padEnd(10)}${available ? 'available' : 'not used '}   ${selfTest ?? 'not measured'}`);
+    if (device !== null) print(`${''.padEnd(22)}on ${device}; ${batchInvariance ?? 'batch invariance not measured'}`);
+  }
   for (const [name, version] of Object.entries(report.versions)) print(`${name.padEnd(20)}${version}`);
   print(`store     ${report.store.path}: ${report.store.state}`);
 }
@@ -187,19 +224,17 @@ async function credit(args: readonly string[]): Promise<void> {
 
 async function bench(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' }, config: { type: 'string' } }, 1);
-  const suite = parsed.positionals[0];
-  if (suite !== 'first-run') throw new C3Error('input', `c3 bench ${suite === undefined ? 'needs a suite' : `has no suite ${JSON.stringify(suite.slice(0, 40))}`}; there is: first-run.`);
-  const report = await benchFirstRun({ quick: parsed.values['quick'] === true, config: text(parsed, 'config'), folder: context.folder, cancelled: context.cancelled, note });
-  if (parsed.values['json'] === true) print(JSON.stringify(report));
-  else for (const { name, value, unit } of report.figures) print(`${name.padEnd(44)}${value === null ? 'not measured' : String(value)} ${unit}`);
+  const options = { quick: parsed.values['quick'] === true, config: text(parsed, 'config'), folder: context.folder, cancelled: context.cancelled, note };
+  const report = await runSuite(parsed.positionals[0], options);
+  print(parsed.values['json'] === true ? JSON.stringify(report) : reportTable(report));
 }
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
-  run: { usage: 'run [CONFIG] [--override k=v ...] [--show] [--json]', summary: 'train or evaluate; --show replays one message at the end', run },
-  replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--json]', summary: 'replay one decision', run: replay },
-  verify: { usage: 'verify [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
+  run: { usage: 'run [CONFIG] [--override k=v ...] | --resume RUN [--show] [--json]', summary: 'train or evaluate, or take an interrupted run to its end; --show replays one message at the end', run },
+  replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] [--json]', summary: 'replay one decision', run: replay },
+  verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
   credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
   doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },
-  bench: { usage: 'bench first-run [--quick] [--config FILE] [--json]', summary: 'the first run with three seeds', run: bench },
+  bench: { usage: 'bench SUITE [--quick] [--config FILE] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
 };

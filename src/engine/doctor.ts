@@ -2,18 +2,19 @@
 import { existsSync } from 'node:fs';
 import type { DoctorReport, ProviderReport } from '../shared/engineProtocol.ts';
 import { messageOf } from '../shared/errors.ts';
-import { deviceSelfTest, listProviders, runtimeVersion } from '../runtime/selfTest.ts';
+import { PROVIDERS } from '../shared/devices.ts';
+import { offeredProviders, notOffered } from '../runtime/device.ts';
+import { runtimeVersion } from '../runtime/session.ts';
 import { openStoreForReading } from '../store/reader.ts';
+import { examineApart } from './probing.ts';
 import { VERSION } from './version.ts';
+
+const THREADS = 2;
 
 /** Looks at everything; a part that fails says so and hides nothing else. */
 export async function examine(storePath: string): Promise<DoctorReport> {
-  const providers: ProviderReport[] = [];
-  for (const { name, usable } of listProviders()) {
-    providers.push({ name, available: usable, selfTest: usable ? await deviceSelfTest({ threads: 2 }).catch((error: unknown) => `failed: ${messageOf(error)}`) : null });
-  }
   return {
-    providers,
+    providers: await examineProviders(),
     versions: {
       'c3-replay': VERSION,
       node: process.versions.node,
@@ -22,6 +23,18 @@ export async function examine(storePath: string): Promise<DoctorReport> {
     },
     store: { path: storePath, state: storeState(storePath) },
   };
+}
+
+/** Every provider that the product knows, those of this build examined anew and side by side. */
+async function examineProviders(): Promise<ProviderReport[]> {
+  const offered = offeredProviders();
+  return Promise.all(
+    PROVIDERS.map(async (name) => {
+      if (!offered.has(name)) return { name, available: false, selfTest: notOffered(), batchInvariance: null, device: null };
+      const { passed, sentence, invariance, name: device } = await examineApart(name, THREADS, false);
+      return { name, available: passed, selfTest: sentence, batchInvariance: invariance, device: passed ? device : null };
+    }),
+  );
 }
 
 function storeState(path: string): string {

@@ -10,12 +10,16 @@ import {
   InitializeRequest,
   ReplayProgressNotification,
   ReplayRequest,
+  ResumeRunRequest,
   RunProgressNotification,
   ShutdownRequest,
   StartRunRequest,
   TaxonomyRequest,
+  VerifyProgressNotification,
+  VerifyRequest,
 } from '../shared/engineProtocol.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import type { RunControl } from '../training/run.ts';
 import { examine } from './doctor.ts';
 import { readRecipe } from './recipe.ts';
 import { EngineService } from './service.ts';
@@ -74,22 +78,22 @@ connection.onRequest(InitializeRequest, ({ store }) =>
   }),
 );
 
+const runControl = (token: CancellationToken): RunControl => ({
+  cancelled: cancelledBy(token),
+  onProgress: (progress) => {
+    void tell(() => connection.sendNotification(RunProgressNotification, progress));
+  },
+});
+
 connection.onRequest(StartRunRequest, ({ config, overrides }, token) =>
   answering(async () => {
     const engine = current();
     const recipe = await readRecipe(config, overrides, dirname(dirname(engine.storePath)));
-    return engine.run(
-      recipe,
-      {
-        cancelled: cancelledBy(token),
-        onProgress: (progress) => {
-          void tell(() => connection.sendNotification(RunProgressNotification, progress));
-        },
-      },
-      log,
-    );
+    return engine.run(recipe, runControl(token), log);
   }),
 );
+
+connection.onRequest(ResumeRunRequest, ({ run }, token) => answering(() => current().resume(run, runControl(token), log)));
 
 connection.onRequest(ReplayRequest, (params, token) =>
   answering(async () => {
@@ -100,10 +104,22 @@ connection.onRequest(ReplayRequest, (params, token) =>
       onProgress: (bucket, done, total) => {
         void tell(() => connection.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total }));
       },
+      onRemark: log,
     });
     // The alternatives are on the screen already; what follows is the proof.
-    return engine.verifyBucket(id, cancelled);
+    return engine.proveBucket(id, cancelled);
   }),
+);
+
+connection.onRequest(VerifyRequest, ({ message }, token) =>
+  answering(() =>
+    current().verifyMessage(message, {
+      cancelled: cancelledBy(token),
+      onProgress: (done, total) => {
+        void tell(() => connection.sendNotification(VerifyProgressNotification, { message, done, total }));
+      },
+    }),
+  ),
 );
 
 connection.onRequest(TaxonomyRequest, ({ run }) => answering(() => current().taxonomy(run)));

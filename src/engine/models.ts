@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { LocalPolicy, type Policy } from '../policy/policy.ts';
 import { loadTokenizer, TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
+import { resolveDevice, type Probe } from '../runtime/device.ts';
 import { startRuntime } from '../runtime/remote.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { WORKER_ENTRY } from './places.ts';
+import { probeProvider } from './probing.ts';
 import type { Recipe } from './recipe.ts';
 
 /** A recipe's model, loaded. */
@@ -13,6 +15,8 @@ export interface LoadedModel {
   readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
   readonly info: ModelInfo;
+  /** What the user should know of the device that it computes on. */
+  readonly remark: string | null;
 }
 
 /** A policy on loan. */
@@ -22,15 +26,16 @@ export interface LentPolicy {
   readonly info: ModelInfo;
 }
 
-/** Finds the weights file of a snapshot; null where none was kept. */
-export type WeightsFinder = (snapshot: string) => string | null;
+/** Finds the weights file of a snapshot, or makes it; null where it cannot be had. */
+export type WeightsFinder = (snapshot: string) => Promise<string | null>;
 
 /** Snapshots that a runtime keeps though nobody uses them. */
 const KEPT_SNAPSHOTS = 4;
 
 interface Slot {
-  /** Threads and model folder. */
+  /** Provider, threads and model folder. */
   readonly key: string;
+  readonly remark: string | null;
   readonly started: Promise<ModelRuntime>;
   users: number;
   exclusive: boolean;
@@ -44,13 +49,19 @@ interface Slot {
 export class ModelPool {
   private slots: Slot[] = [];
   private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
+  private readonly probe: Probe;
+
+  /** @param probe examines accelerators that recipes ask for */
+  constructor(probe: Probe = probeProvider) {
+    this.probe = probe;
+  }
 
   /** Lends a runtime with the recipe's model to a run, alone. @throws C3Error('model') when the model cannot be loaded */
   async exclusively<Result>(recipe: Recipe, work: (model: LoadedModel) => Promise<Result>): Promise<Result> {
     const tokenizer = await this.tokenizer(recipe.modelFolder);
     return this.withSlot(recipe, true, async (slot, runtime) => {
       try {
-        return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe) });
+        return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe), remark: slot.remark });
       } finally {
         keep(slot, runtime, await runtime.snapshots().catch(() => []));
       }
@@ -86,13 +97,15 @@ export class ModelPool {
   }
 
   private async withSlot<Result>(recipe: Recipe, exclusive: boolean, work: (slot: Slot, runtime: ModelRuntime) => Promise<Result>): Promise<Result> {
-    const key = JSON.stringify([recipe.config.device.threads, recipe.modelFolder]);
+    const { provider, threads } = recipe.config.device;
+    const { settings, remark } = await resolveDevice(provider, threads, this.probe);
+    const key = JSON.stringify([settings, recipe.modelFolder]);
     let slot = this.slots.find((candidate) => candidate.key === key && !candidate.exclusive && (!exclusive || candidate.users === 0));
     let left: Slot[] = [];
     if (slot === undefined) {
       // Another model takes the place of those that nobody uses.
       left = this.slots.filter(({ users }) => users === 0);
-      slot = { key, started: startRuntime(WORKER_ENTRY, { threads: recipe.config.device.threads }), users: 0, exclusive, info: undefined, used: new Map(), idle: [] };
+      slot = { key, remark, started: startRuntime(WORKER_ENTRY, settings), users: 0, exclusive, info: undefined, used: new Map(), idle: [] };
       this.slots = [...this.slots.filter(({ users }) => users > 0), slot];
     }
     slot.users++;
@@ -146,12 +159,13 @@ async function provide(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, 
       keep(slot, runtime, [base.snapshot]);
       if (base.snapshot === snapshot) return null;
     }
-    const file = weights(snapshot);
-    if (file === null) return `The weights of snapshot ${short} were not kept, so its messages cannot be re-executed.`;
+    const file = await weights(snapshot);
+    if (file === null) return `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`;
     const loaded = await runtime.loadSnapshot(file);
     keep(slot, runtime, [loaded]);
     return loaded === snapshot ? null : `${file} holds other weights than snapshot ${short}; put the original file back.`;
   } catch (error) {
+    if (error instanceof CancelledError) throw error;
     return `The weights of snapshot ${short} cannot be loaded: ${messageOf(error)}`;
   }
 }

@@ -6,6 +6,9 @@ const FROM_SOURCE = import.meta.url.endsWith('.ts');
 /** Entry of the worker thread. */
 export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js', import.meta.url);
 
+/** Entry of the process that examines a provider. */
+export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
+
 /** The bundled team: weights, tokenizer, protocol. */
 export const BUNDLED_TEAM = fileURLToPath(new URL(FROM_SOURCE ? '../../media/team' : '../media/team', import.meta.url));
 

@@ -22,7 +22,25 @@ export interface Recipe {
   readonly protocolSource: string;
 }
 
-const storedSchema = z.object({ config: configSchema, folder: z.string(), modelFolder: z.string(), protocolText: z.string(), protocolSource: z.string() });
+const fingerprintSchema = z.object({ train: z.string(), evaluation: z.string(), tokenizer: z.string() });
+
+/** SHA-256 (hex) of the instances in order, and of the tokenizer's files. The weights have a hash of their own, the snapshot's. */
+export type Fingerprint = z.infer<typeof fingerprintSchema>;
+
+/** A recipe as a run's row holds it. */
+export interface StoredRecipe extends Recipe {
+  /** Null in runs that were stored before this was noted. */
+  readonly fingerprint: Fingerprint | null;
+}
+
+const storedSchema = z.object({
+  config: configSchema,
+  folder: z.string(),
+  modelFolder: z.string(),
+  protocolText: z.string(),
+  protocolSource: z.string(),
+  fingerprint: fingerprintSchema.nullable().default(null),
+});
 
 /**
  * Reads a configuration file with what it names.
@@ -42,10 +60,10 @@ export async function readRecipe(path: string | null, overrides: readonly string
   return { config, folder, modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model), protocolText, protocolSource };
 }
 
-export const serialiseRecipe = (recipe: Recipe): string => JSON.stringify(recipe);
+export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint): string => JSON.stringify({ ...recipe, fingerprint } satisfies StoredRecipe);
 
 /** A stored run's recipe. @throws C3Error('store') when it is not one */
-export function parseRecipe(text: string, run: string): Recipe {
+export function parseRecipe(text: string, run: string): StoredRecipe {
   try {
     return storedSchema.parse(JSON.parse(text));
   } catch (error) {

@@ -6,23 +6,27 @@ import { dirname, join } from 'node:path';
 import { classifyBuckets } from '../diagnostics/taxonomy.ts';
 import { answerEvaluator } from '../evaluate/evaluator.ts';
 import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
-import { verifyReplays, type PolicyLender, type VerificationReport } from '../replay/verify.ts';
-import { C3Error } from '../shared/errors.ts';
+import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
+import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { BucketView, Replay, RunSummary, TaxonomyClass } from '../shared/records.ts';
 import { openStoreForReading, type StoreReader } from '../store/reader.ts';
 import { openStoreForWriting, type StoreWriter } from '../store/writer.ts';
 import { isTerminal } from '../team/protocol.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
-import { runTraining, type RunControl } from '../training/run.ts';
-import { ModelPool, type LentPolicy } from './models.ts';
-import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe } from './recipe.ts';
+import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
+import { changeSince, fingerprintOf } from './fingerprint.ts';
+import { ModelPool, type LentPolicy, type WeightsFinder } from './models.ts';
+import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
+import { Weights } from './weights.ts';
 
 const PAGE = 500;
 
 export class EngineService {
   readonly storePath: string;
   private readonly models = new ModelPool();
+  private readonly snapshotFolder: string;
+  private readonly weights: Weights;
   private store: StoreWriter | undefined;
   private running = false;
   private closing = false;
@@ -31,6 +35,8 @@ export class EngineService {
 
   constructor(storePath: string) {
     this.storePath = storePath;
+    this.snapshotFolder = join(dirname(storePath), 'snapshots');
+    this.weights = new Weights(this.models, this.snapshotFolder);
   }
 
   /** The store, opened for writing with its lock when first needed. @throws C3Error('store') */
@@ -61,44 +67,65 @@ export class EngineService {
 
   /** Trains or evaluates. Nothing is stored before data and model are loaded. @throws C3Error('engine') while another run is going on in this engine; CancelledError */
   async run(recipe: Recipe, control: RunControl, onRemark: (remark: string) => void = () => undefined): Promise<RunSummary> {
+    return this.alone(() => this.train(recipe, null, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark));
+  }
+
+  /**
+   * Takes an interrupted run to its end, as if it had not been interrupted; of a finished one, a remark says so and its summary is given.
+   * @throws C3Error('input') for an unknown run, or one whose model, data or protocol have changed; C3Error('engine') while another run is going on; CancelledError
+   */
+  async resume(run: string, control: RunControl, onRemark: (remark: string) => void = () => undefined): Promise<RunSummary> {
+    const { status, summary } = this.reading((store) => store.run(run));
+    if (status === 'done' && summary !== null) {
+      onRemark(`Run ${run} is finished; there is nothing to resume.`);
+      return summary;
+    }
+    return this.alone(() => {
+      const recipe = parseRecipe(this.writer().runConfig(run), run);
+      return this.train(recipe, { id: run, recipe }, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark);
+    });
+  }
+
+  private async alone(work: () => Promise<RunSummary>): Promise<RunSummary> {
     if (this.running) throw new C3Error('engine', 'A run is going on already; cancel it or wait for its end.');
     this.running = true;
     try {
-      return await this.tracked(this.train(recipe, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark));
+      return await this.tracked(work());
     } finally {
       this.running = false;
     }
   }
 
-  private async train(recipe: Recipe, control: RunControl, onRemark: (remark: string) => void): Promise<RunSummary> {
+  private async train(recipe: Recipe, interrupted: { readonly id: string; readonly recipe: StoredRecipe } | null, control: RunControl, onRemark: (remark: string) => void): Promise<RunSummary> {
     // A store that cannot be written is refused first; a new one is made only when all else is there.
     if (existsSync(this.storePath)) this.writer();
     const data = await loadData(recipe);
+    const fingerprint = await fingerprintOf(recipe, data);
+    if (interrupted !== null) {
+      const change = await changeSince(recipe, interrupted.recipe.fingerprint, fingerprint);
+      if (change !== null) throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
+    }
     for (const remark of data.remarks) onRemark(remark);
-    return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
+    return this.models.exclusively(recipe, async ({ runtime, tokenizer, info, remark }) => {
+      if (remark !== null) onRemark(remark);
       const store = this.writer();
-      const snapshotFolder = join(dirname(this.storePath), 'snapshots');
-      await mkdir(snapshotFolder, { recursive: true });
-      const id = `${recipe.config.method}-${String(recipe.config.seed)}-${randomUUID().slice(0, 8)}`;
-      return runTraining(
-        id,
-        recipe.config,
-        {
-          store,
-          runtime,
-          base: info.snapshot,
-          tokenizer,
-          protocol: protocolOf(recipe),
-          evaluator: answerEvaluator,
-          ...data,
-          recipe: serialiseRecipe(recipe),
-          modelFolder: recipe.modelFolder,
-          snapshotFolder,
-          clock: () => performance.now() / 1000,
-          now: () => new Date().toISOString(),
-        },
-        control,
-      );
+      await mkdir(this.snapshotFolder, { recursive: true });
+      const dependencies = {
+        store,
+        runtime,
+        base: info.snapshot,
+        tokenizer,
+        protocol: protocolOf(recipe),
+        evaluator: answerEvaluator,
+        ...data,
+        recipe: serialiseRecipe(recipe, fingerprint),
+        modelFolder: recipe.modelFolder,
+        snapshotFolder: this.snapshotFolder,
+        clock: () => performance.now() / 1000,
+        now: () => new Date().toISOString(),
+      };
+      if (interrupted !== null) return resumeTraining(interrupted.id, recipe.config, dependencies, control);
+      return runTraining(`${recipe.config.method}-${String(recipe.config.seed)}-${randomUUID().slice(0, 8)}`, recipe.config, dependencies, control);
     });
   }
 
@@ -109,16 +136,17 @@ export class EngineService {
     const store = this.writer();
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
+    const cancelled = this.stopping(control.cancelled);
     const work = async (lent: LentPolicy | string): Promise<BucketView> => {
       if (typeof lent === 'string') throw new C3Error('model', lent);
       if (request.text !== null) checkLength(request.text, store.decision(request.message).promptTokens, lent);
       return replayMessage(
         request,
         { store, protocol: protocolOf(recipe), policy: lent.policy, evaluator: answerEvaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
-        { ...control, cancelled: this.stopping(control.cancelled) },
+        { ...control, cancelled },
       );
     };
-    return this.tracked(this.models.withPolicy(recipe, snapshot, (name) => this.weightsFile(name), work));
+    return this.tracked(this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), work));
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
@@ -129,14 +157,34 @@ export class EngineService {
     const replays: Replay[] = [];
     if (sample === null || sample >= total) for (let offset = 0; offset < total; offset += PAGE) replays.push(...store.replaysOfRun(run, offset, PAGE));
     else for (let index = 0; index < sample; index++) replays.push(...store.replaysOfRun(run, Math.floor((index * total) / sample), 1));
-    return this.tracked(verifyReplays(store, replays, this.lender(run), this.stopping(cancelled)));
+    return this.reexecute(run, replays, { cancelled });
   }
 
-  /** Re-executes every replay of one bucket and gives the bucket back with what that showed. */
-  async verifyBucket(bucket: number, cancelled: () => boolean): Promise<BucketView> {
+  /** Re-executes the replays that a message stands for. @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found before */
+  async verifyMessage(message: number, control: VerifyControl): Promise<VerificationReport> {
+    const { run } = this.reading((store) => store.message(message));
+    const replays = replaysOfMessage(this.writer(), message);
+    if (replays.length === 0) throw new C3Error('input', `Message ${String(message)} has no replay to verify; replay its alternatives first.`);
+    return this.reexecute(run, replays, control);
+  }
+
+  /** Re-executes every replay of one bucket that is complete and gives the bucket back with what that showed; a cancel leaves the rest unverified and is no failure. */
+  async proveBucket(bucket: number, cancelled: () => boolean): Promise<BucketView> {
     const store = this.writer();
-    await this.tracked(verifyReplays(store, store.replaysOfBucket(bucket), this.lender(store.bucket(bucket).run), this.stopping(cancelled)));
-    return store.bucketView(bucket);
+    try {
+      await this.reexecute(store.bucket(bucket).run, store.replaysOfBucket(bucket), { cancelled });
+    } catch (error) {
+      if (!(error instanceof CancelledError)) throw error;
+    }
+    return this.reading((reader) => reader.bucketView(bucket));
+  }
+
+  private reexecute(run: string, replays: readonly Replay[], control: VerifyControl): Promise<VerificationReport> {
+    const store = this.writer();
+    const recipe = parseRecipe(store.runConfig(run), run);
+    const rules = { protocol: protocolOf(recipe), evaluator: answerEvaluator, returnBound: recipe.config.credit.return_clip };
+    const cancelled = this.stopping(control.cancelled);
+    return this.tracked(verifyReplays(store, replays, this.lender(run, recipe, cancelled), rules, { ...control, cancelled }));
   }
 
   /** The paper's failure classes over every bucket of a run. */
@@ -184,13 +232,12 @@ export class EngineService {
     }
   }
 
-  private lender(run: string): PolicyLender {
-    const recipe = parseRecipe(this.writer().runConfig(run), run);
-    return (snapshot, work) => this.models.withPolicy(recipe, snapshot, (name) => this.weightsFile(name), (lent) => work(typeof lent === 'string' ? lent : lent.policy));
+  private lender(run: string, recipe: Recipe, cancelled: () => boolean): PolicyLender {
+    return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), (lent) => work(typeof lent === 'string' ? lent : lent.policy));
   }
 
-  private weightsFile(snapshot: string): string | null {
-    return this.reading((store) => store.snapshots(snapshot)).find(({ file }) => file !== null)?.file ?? null;
+  private finder(run: string, recipe: Recipe, cancelled: () => boolean): WeightsFinder {
+    return (snapshot) => this.weights.file({ store: this.writer(), run, recipe, snapshot, cancelled });
   }
 }
 

@@ -23,6 +23,11 @@ export function creditWords(credit: Credit | null): string {
   return `${signed(credit.value)} ${bounds}, n ${String(credit.n)}, ${String(credit.evaluatorCalls)} calls`;
 }
 
+/** Calls that an interruption lost are no part of the run's own. */
+function lostWords({ lostEvaluatorCalls = 0 }: RunSummary): string {
+  return lostEvaluatorCalls === 0 ? '' : `, and at most ${String(lostEvaluatorCalls)} more whose results were lost in interruptions`;
+}
+
 export function summaryWords(summary: RunSummary): string {
   const { tokens, decisions } = summary;
   const rows: [string, string][] = [
@@ -30,7 +35,7 @@ export function summaryWords(summary: RunSummary): string {
     ['  difference', points(summary.accuracy.difference)],
     ['pass@1 (sampled)', `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`],
     ['  difference', points(summary.passAt1.difference)],
-    ['evaluator calls', String(summary.evaluatorCalls)],
+    ['evaluator calls', `${String(summary.evaluatorCalls)}${lostWords(summary)}`],
     ['tokens', `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion`],
     ['decisions', Object.entries(decisions).map(([role, count]) => `${role} ${String(count)}`).join(', ')],
     ['training', `${String(summary.steps)} steps in ${summary.seconds.toFixed(1)} s`],

@@ -1,5 +1,5 @@
 /** The commands, by their ids in package.json. */
-import { commands, Uri } from 'vscode';
+import { commands, Uri, window } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/reader.ts';
@@ -7,7 +7,7 @@ import type { Dashboard } from './dashboardPanel.ts';
 import { Disposables } from './disposables.ts';
 import type { Doctor } from './doctor.ts';
 import { findMessage } from './findMessage.ts';
-import { pickEpisode, pickMessage, pickRun } from './pick.ts';
+import { pickEpisode, pickMessage, pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
 import type { EpisodeNode, MoreNode, RunNode } from './runsModel.ts';
 import type { RunsTree } from './runsTree.ts';
@@ -30,12 +30,14 @@ export function registerCommands(services: Services, views: Views): Disposables 
   const disposables = new Disposables();
   const handlers: Readonly<Record<string, (argument: unknown) => unknown>> = {
     'c3.startRun': (argument) => startRun(services, argument),
+    'c3.resumeRun': (argument) => resumeRun(services, argument),
     'c3.cancelRun': () => { services.runs.cancel(); },
     'c3.inspectTaxonomy': (argument) => inspectTaxonomy(services, views, argument),
     'c3.openTranscript': (argument) => openTranscript(services, views, argument, false),
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
     'c3.openDashboard': (argument) => { views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null); },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
+    'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
     'c3.findMessage': async () => {
       const message = await findMessage(readerOf(services));
       if (message !== undefined) openMessage(services, views.transcripts, message);
@@ -73,6 +75,17 @@ async function startRun(services: Services, argument: unknown): Promise<void> {
   if (params !== undefined) await services.runs.start(params);
 }
 
+async function resumeRun(services: Services, argument: unknown): Promise<void> {
+  services.engine.client();
+  const reader = readerOf(services);
+  const run = runOf(argument) ?? await pickResumable(reader, 'Resume run');
+  if (run === undefined) return;
+  // The tree may be older than the store.
+  const { status, title } = reader.run(run);
+  if (status === 'done') void window.showInformationMessage(`The run "${title}" is finished; there is nothing to resume.`);
+  else await services.runs.resume(run);
+}
+
 async function inspectTaxonomy(services: Services, views: Views, argument: unknown): Promise<void> {
   const run = runOf(argument) ?? await pickRun(readerOf(services), 'Inspect failure taxonomy');
   if (run !== undefined) views.taxonomies.open(run);
@@ -87,13 +100,18 @@ async function openTranscript(services: Services, views: Views, argument: unknow
 
 async function replayAlternatives(services: Services, views: Views, argument: unknown): Promise<void> {
   const reader = readerOf(services);
-  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? await askForMessage(reader);
+  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? await askForMessage(reader, 'Replay alternatives');
   if (message === undefined) return;
   views.transcripts.open(targetOf(reader, message), message).replayMessage(message);
 }
 
-async function askForMessage(reader: StoreReader): Promise<number | undefined> {
-  const title = 'Replay alternatives';
+async function verifyReplay(services: Services, views: Views, argument: unknown): Promise<void> {
+  const reader = readerOf(services);
+  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? await askForMessage(reader, 'Verify replay');
+  if (message !== undefined) await services.verifier.verify(message);
+}
+
+async function askForMessage(reader: StoreReader, title: string): Promise<number | undefined> {
   const episode = await pickEpisode(reader, title);
   return episode === undefined ? undefined : pickMessage(reader, episode, title);
 }

@@ -2,10 +2,12 @@
 import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
 import { isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../shared/dashboardProtocol.ts';
 import { messageOf } from '../shared/errors.ts';
+import { shownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
 import type { Services } from './services.ts';
 import { StepHistory } from './stepHistory.ts';
+import { isBeingWritten } from './storeOwner.ts';
 import { Throttle } from './throttle.ts';
 import { webviewFolder, WebviewDoor } from './webviewDoor.ts';
 
@@ -72,6 +74,7 @@ export class Dashboard {
       case 'ready': this.tell(); break;
       case 'choose': this.run = message.run; this.tell(); break;
       case 'startRun': void commands.executeCommand('c3.startRun'); break;
+      case 'resumeRun': void commands.executeCommand('c3.resumeRun', message.run); break;
       case 'cancelRun': this.services.runs.cancel(); break;
       case 'taxonomy': void commands.executeCommand('c3.inspectTaxonomy', message.run); break;
     }
@@ -97,6 +100,7 @@ export class Dashboard {
     return {
       runs: runs.map(({ id, title, createdAt }) => ({ id, title: `${title}, ${new Date(createdAt).toLocaleString()}` })),
       run,
+      status: shownStatus(run, isBeingWritten(reader.path)),
       ...this.history.read(reader, run.id),
       live: current?.run === run.id ? { stage: current.stage, done: current.done, total: current.total } : null,
     };

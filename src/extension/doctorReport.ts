@@ -3,7 +3,10 @@ import type { DoctorReport } from '../shared/engineProtocol.ts';
 
 /** Providers, versions and store in aligned lines. */
 export function doctorText(report: DoctorReport): string {
-  const providers = report.providers.map((provider) => [provider.name, provider.available ? 'available' : 'not available', provider.selfTest ?? 'self-test not run'] as const);
+  const providers = report.providers.map(({ name, available, selfTest, batchInvariance, device }) => {
+    const more = device === null ? null : `on ${device}; ${batchInvariance ?? 'batch invariance not measured'}`;
+    return [name, available ? 'available' : 'not available', selfTest ?? 'self-test not run', more] as const;
+  });
   const width = Math.max(0, ...providers.map(([name]) => name.length));
   const state = Math.max(0, ...providers.map(([, available]) => available.length));
   const versions = Object.entries(report.versions);
@@ -12,7 +15,10 @@ export function doctorText(report: DoctorReport): string {
     'C3 doctor',
     '',
     'Providers',
-    ...providers.map(([name, available, test]) => `  ${name.padEnd(width)}  ${available.padEnd(state)}  ${test}`),
+    ...providers.flatMap(([name, available, test, more]) => [
+      `  ${name.padEnd(width)}  ${available.padEnd(state)}  ${test}`,
+      ...(more === null ? [] : [`  ${' '.repeat(width)}  ${' '.repeat(state)}  ${more}`]),
+    ]),
     '',
     'Versions',
     ...versions.map(([name, version]) => `  ${name.padEnd(versionWidth)}  ${version}`),

@@ -1,6 +1,6 @@
 /** The workspace's engine: one process, forked when first needed, and its progress as events. */
 import { EventEmitter, window, workspace } from 'vscode';
-import type { ReplayProgress, RunProgress } from '../shared/engineProtocol.ts';
+import type { ReplayProgress, RunProgress, VerifyProgress } from '../shared/engineProtocol.ts';
 import { C3Error } from '../shared/errors.ts';
 import { EngineClient } from './engineClient.ts';
 import type { Log } from './log.ts';
@@ -13,9 +13,11 @@ export class Engine {
   private readonly store: StoreAccess;
   private readonly runs = new EventEmitter<RunProgress>();
   private readonly replays = new EventEmitter<ReplayProgress>();
+  private readonly verifications = new EventEmitter<VerifyProgress>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
   readonly onRunProgress = this.runs.event;
   readonly onReplayProgress = this.replays.event;
+  readonly onVerifyProgress = this.verifications.event;
 
   /** @param script absolute path of the engine's entry */
   constructor(script: string, store: StoreAccess, log: Log) {
@@ -46,6 +48,7 @@ export class Engine {
   async dispose(): Promise<void> {
     this.runs.dispose();
     this.replays.dispose();
+    this.verifications.dispose();
     await this.current?.client.dispose();
   }
 
@@ -54,6 +57,7 @@ export class Engine {
       log: (line) => { this.log.info(line); },
       runProgress: (progress) => { this.store.touch(); this.runs.fire(progress); },
       replayProgress: (progress) => { this.replays.fire(progress); },
+      verifyProgress: (progress) => { this.verifications.fire(progress); },
       ready: ({ version, readOnlyReason }) => {
         this.log.info(`engine ${version} ready, store ${path}`);
         if (readOnlyReason !== null) void window.showWarningMessage(readOnlyReason);

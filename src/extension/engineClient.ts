@@ -16,19 +16,25 @@ import {
   InitializeRequest,
   ReplayProgressNotification,
   ReplayRequest,
+  ResumeRunRequest,
   RunProgressNotification,
   ShutdownRequest,
   StartRunRequest,
   TaxonomyRequest,
+  VerifyProgressNotification,
+  VerifyRequest,
   type DoctorReport,
   type InitializeResult,
   type ReplayParams,
   type ReplayProgress,
+  type ResumeRunParams,
   type RunProgress,
   type StartRunParams,
+  type VerifyParams,
+  type VerifyProgress,
 } from '../shared/engineProtocol.ts';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
-import type { BucketView, RunSummary, TaxonomyClass } from '../shared/records.ts';
+import type { BucketView, RunSummary, TaxonomyClass, VerificationReport } from '../shared/records.ts';
 
 /** How long the engine may take to end by itself. */
 const SHUTDOWN_MILLISECONDS = 3000;
@@ -39,6 +45,7 @@ export interface EngineEvents {
   log(line: string): void;
   runProgress(progress: RunProgress): void;
   replayProgress(progress: ReplayProgress): void;
+  verifyProgress(progress: VerifyProgress): void;
   /** The engine answered its first request; a reason when it may only read. */
   ready(result: InitializeResult): void;
   /** The engine ended; requests that were under way have failed. */
@@ -78,9 +85,19 @@ export class EngineClient {
     return this.ask((connection) => connection.sendRequest(StartRunRequest, params, token));
   }
 
+  /** Takes an interrupted run to its end; answers there. Token and errors as startRun. */
+  resumeRun(params: ResumeRunParams, token: CancellationToken): Promise<RunSummary> {
+    return this.ask((connection) => connection.sendRequest(ResumeRunRequest, params, token));
+  }
+
   /** Replays one message; alternatives arrive as progress meanwhile. Errors as startRun. */
   replay(params: ReplayParams, token: CancellationToken): Promise<BucketView> {
     return this.ask((connection) => connection.sendRequest(ReplayRequest, params, token));
+  }
+
+  /** Re-executes the replays of one message. Errors as startRun. */
+  verify(params: VerifyParams, token: CancellationToken): Promise<VerificationReport> {
+    return this.ask((connection) => connection.sendRequest(VerifyRequest, params, token));
   }
 
   /** The failure classes of a run. Errors as startRun. */
@@ -129,6 +146,7 @@ export class EngineClient {
     const connection = createMessageConnection(new StreamMessageReader(stdout), new StreamMessageWriter(stdin));
     connection.onNotification(RunProgressNotification, (progress) => { this.events.runProgress(progress); });
     connection.onNotification(ReplayProgressNotification, (progress) => { this.events.replayProgress(progress); });
+    connection.onNotification(VerifyProgressNotification, (progress) => { this.events.verifyProgress(progress); });
     connection.onError(([error]) => { this.events.log(`connection: ${messageOf(error)}`); });
     connection.listen();
     const ended = new Promise<string>((resolve) => {

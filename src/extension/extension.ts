@@ -11,6 +11,7 @@ import { createStatusBar } from './statusBar.ts';
 import { StoreAccess } from './storeAccess.ts';
 import { TaxonomyPanels, TAXONOMY_VIEW } from './taxonomyPanels.ts';
 import { TranscriptPanels, TRANSCRIPT_VIEW } from './transcriptPanels.ts';
+import { Verifier } from './verifier.ts';
 
 let engine: Engine | null = null;
 
@@ -20,7 +21,7 @@ export function activate(context: ExtensionContext): void {
   const store = new StoreAccess();
   engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
   const runs = new RunController(engine, store, log);
-  const services = { extensionUri, log, store, engine, runs };
+  const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log) };
   const tree = new RunsTree(store, log);
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });

@@ -21,9 +21,10 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
   pick.matchOnDescription = true;
   const search = new Throttle(SEARCH_MILLISECONDS, () => {
     try {
-      const { total, messages } = reader.searchMessages({ query: pick.value, offset: 0, limit: SHOWN });
+      const { total, more, messages } = reader.searchMessages({ query: pick.value, offset: 0, limit: SHOWN });
       pick.items = messages.map(itemOf);
-      pick.title = pick.value.trim() === '' ? 'Find message' : `Find message: ${String(total)} found${total > SHOWN ? `, the best ${String(SHOWN)} shown` : ''}`;
+      const shown = total > SHOWN ? `, the ${more ? 'newest' : 'best'} ${String(SHOWN)} shown` : '';
+      pick.title = pick.value.trim() === '' ? 'Find message' : `Find message: ${more ? 'more than ' : ''}${String(total)} found${shown}`;
     } catch (error) {
       pick.title = messageOf(error);
     }

@@ -1,7 +1,7 @@
 /** Choosing a run, a round, an episode or a message where a command was not given one. */
 import { window, type QuickPickItem } from 'vscode';
 import type { StoreReader } from '../store/reader.ts';
-import { childrenOf, Limits, type EpisodeNode, type RunsNode } from './runsModel.ts';
+import { childrenOf, Limits, resumableRuns, type EpisodeNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 
 interface NodeItem extends QuickPickItem {
@@ -11,6 +11,17 @@ interface NodeItem extends QuickPickItem {
 /** A run; asked for only when there are several. */
 export async function pickRun(reader: StoreReader, title: string): Promise<string | undefined> {
   const node = await pickNode(reader, null, title, 'Which run?');
+  return node?.kind === 'run' ? node.run.id : undefined;
+}
+
+/** A run that can be taken to its end; undefined too where there is none, which is said. */
+export async function pickResumable(reader: StoreReader, title: string): Promise<string | undefined> {
+  const nodes = resumableRuns(reader);
+  if (nodes.length === 0) {
+    void window.showInformationMessage('There is no run to resume: none was cancelled, failed or was interrupted.');
+    return undefined;
+  }
+  const node = nodes.length === 1 ? nodes[0] : (await window.showQuickPick(nodes.map(itemOf), { title, placeHolder: 'Which run?', matchOnDescription: true }))?.node;
   return node?.kind === 'run' ? node.run.id : undefined;
 }
 
@@ -43,7 +54,7 @@ async function pickNode(reader: StoreReader, parent: RunsNode | null, title: str
 
 function itemOf(node: RunsNode): NodeItem {
   switch (node.kind) {
-    case 'run': return { label: node.run.title, description: runDescription(node.run), node };
+    case 'run': return { label: node.run.title, description: runDescription(node), node };
     case 'round': return { label: node.label, description: roundDescription(node), node };
     case 'episode': return { label: episodeLabel(node.episode), description: `${episodeReturn(node.episode.return)}, ${oneLine(node.text)}`, node };
     case 'more': return { label: 'Load more', description: `${String(node.left)} left`, node };

@@ -1,14 +1,18 @@
-/** The run that this window started: one at a time, with progress, cancel and a word at its end. */
-import { CancellationTokenSource, commands, EventEmitter, ProgressLocation, window } from 'vscode';
+/** The run that this window started or resumed: one at a time, with progress, cancel and a word at its end. */
+import { CancellationTokenSource, commands, EventEmitter, ProgressLocation, window, type CancellationToken } from 'vscode';
 import type { RunProgress, StartRunParams } from '../shared/engineProtocol.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { Interval, RunSummary } from '../shared/records.ts';
 import { Disposables } from './disposables.ts';
 import type { Engine } from './engine.ts';
+import type { EngineClient } from './engineClient.ts';
 import type { Log } from './log.ts';
 import { report } from './report.ts';
 import { overallPercent, stageWords } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
+
+/** What the engine is asked for; it answers at the end of the run. */
+type Request = (client: EngineClient, token: CancellationToken) => Promise<RunSummary>;
 
 export class RunController {
   private readonly disposables = new Disposables();
@@ -43,25 +47,14 @@ export class RunController {
     return this.meanReturn;
   }
 
-  /** Runs to the end; a second one is refused while the first goes on. */
-  async start(params: StartRunParams): Promise<void> {
-    if (this.running) {
-      void window.showInformationMessage('A run goes on: cancel it first, or wait for its end.');
-      return;
-    }
-    const cancellation = new CancellationTokenSource();
-    this.cancellation = cancellation;
-    this.notify();
-    try {
-      const summary = await this.withProgress(params, cancellation);
-      this.finish();
-      await this.announce(summary);
-    } catch (error) {
-      this.finish();
-      if (!(error instanceof CancelledError)) await report(error, this.log);
-    } finally {
-      cancellation.dispose();
-    }
+  /** Begins a run and takes it to its end; a second one is refused while the first goes on. */
+  start(params: StartRunParams): Promise<void> {
+    return this.toTheEnd((client, token) => client.startRun(params, token));
+  }
+
+  /** Takes a run of the store to its end, as `start` does with a new one. */
+  resume(run: string): Promise<void> {
+    return this.toTheEnd((client, token) => client.resumeRun({ run }, token));
   }
 
   cancel(): void {
@@ -73,7 +66,27 @@ export class RunController {
     this.disposables.dispose();
   }
 
-  private withProgress(params: StartRunParams, cancellation: CancellationTokenSource): Thenable<RunSummary> {
+  private async toTheEnd(request: Request): Promise<void> {
+    if (this.running) {
+      void window.showInformationMessage('A run goes on: cancel it first, or wait for its end.');
+      return;
+    }
+    const cancellation = new CancellationTokenSource();
+    this.cancellation = cancellation;
+    this.notify();
+    try {
+      const summary = await this.withProgress(request, cancellation);
+      this.finish();
+      await this.announce(summary);
+    } catch (error) {
+      this.finish();
+      if (!(error instanceof CancelledError)) await report(error, this.log);
+    } finally {
+      cancellation.dispose();
+    }
+  }
+
+  private withProgress(request: Request, cancellation: CancellationTokenSource): Thenable<RunSummary> {
     const options = { location: ProgressLocation.Notification, title: 'C3 run', cancellable: true };
     return window.withProgress(options, async (progress, token) => {
       const listeners = new Disposables();
@@ -88,7 +101,7 @@ export class RunController {
         shown = percent;
       }));
       try {
-        return await this.engine.client().startRun(params, cancellation.token);
+        return await request(this.engine.client(), cancellation.token);
       } finally {
         listeners.dispose();
       }

@@ -1,7 +1,8 @@
 /** How runs are put in words outside the panels. */
 import type { RunProgress } from '../shared/engineProtocol.ts';
-import type { Episode, RunRecord, Step } from '../shared/records.ts';
-import type { RoundNode } from './runsModel.ts';
+import type { Episode, Step } from '../shared/records.ts';
+import { isResumable } from '../shared/runStatus.ts';
+import type { RoundNode, RunNode } from './runsModel.ts';
 
 const STAGES = { load: 'Loading', 'evaluate-before': 'Evaluation before', train: 'Training', 'evaluate-after': 'Evaluation after' } as const;
 const SHARES = { load: [0, 2], 'evaluate-before': [2, 15], train: [15, 85], 'evaluate-after': [85, 100] } as const;
@@ -21,8 +22,8 @@ export function overallPercent({ stage, done, total }: Pick<RunProgress, 'stage'
 }
 
 /** What stands beside a run in the tree. */
-export function runDescription(run: RunRecord): string {
-  const steps = `${String(run.steps)} of ${String(run.plannedSteps)} steps`;
+export function runDescription({ run, status }: Pick<RunNode, 'run' | 'status'>): string {
+  const steps = `${isResumable(status) ? `${status}, ` : ''}${String(run.steps)} of ${String(run.plannedSteps)} steps`;
   const before = run.summary?.accuracy.before ?? null;
   const after = run.summary?.accuracy.after ?? null;
   return before === null || after === null ? steps : `${steps}, ${percent(before.value)} → ${percent(after.value)}`;
@@ -35,7 +36,7 @@ export function roundDescription(node: Pick<RoundNode, 'step' | 'episodes'>): st
 }
 
 function meanReturn(step: Step): string {
-  return step.metrics === null ? 'under way' : `mean return ${step.metrics.meanReturn.toFixed(2)}`;
+  return step.metrics === null ? 'unfinished' : `mean return ${step.metrics.meanReturn.toFixed(2)}`;
 }
 
 /** The start of the episode's question, on one line. */

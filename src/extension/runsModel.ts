@@ -1,7 +1,9 @@
 /** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { Episode, Phase, RunRecord, Step } from '../shared/records.ts';
+import { isResumable, shownStatus, type ShownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { isBeingWritten } from './storeOwner.ts';
 
 /** Items shown at first, and added by each "Load more". */
 export const PAGE = 100;
@@ -10,6 +12,7 @@ export interface RunNode {
   readonly kind: 'run';
   readonly id: string;
   readonly run: RunRecord;
+  readonly status: ShownStatus;
 }
 
 /** A training step or an evaluation. */
@@ -47,7 +50,7 @@ export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode;
 /** The list at the top of the tree. */
 export const TOP = 'runs';
 
-type Reader = Pick<StoreReader, 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'message'>;
+type Reader = Pick<StoreReader, 'path' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'message'>;
 
 /** How many items of each list are shown. */
 export class Limits {
@@ -71,9 +74,17 @@ export function childrenOf(reader: Reader, node: RunsNode | null, limits: Limits
 }
 
 function runs(reader: Reader, limits: Limits): readonly RunsNode[] {
-  const limit = limits.of(TOP);
-  const shown = reader.runs(0, limit).map((run): RunNode => ({ kind: 'run', id: run.id, run }));
-  return withMore(shown, TOP, null, reader.countRuns());
+  return withMore(runNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
+}
+
+/** Every run that can be taken to its end, newest first. */
+export function resumableRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
+  return runNodes(reader, reader.countRuns()).filter(({ status }) => isResumable(status));
+}
+
+function runNodes(reader: Pick<Reader, 'path' | 'runs'>, limit: number): readonly RunNode[] {
+  const beingWritten = isBeingWritten(reader.path);
+  return reader.runs(0, limit).map((run) => ({ kind: 'run', id: run.id, run, status: shownStatus(run, beingWritten) }));
 }
 
 function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNode[] {

@@ -1,18 +1,19 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
 import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type TreeDataProvider, type TreeView } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
-import type { RunStatus } from '../shared/records.ts';
+import type { ShownStatus } from '../shared/runStatus.ts';
 import { Disposables } from './disposables.ts';
 import type { Log } from './log.ts';
 import { childrenOf, Limits, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
-const RUN_ICONS: Readonly<Record<RunStatus, ThemeIcon>> = {
+const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
   running: new ThemeIcon('loading~spin'),
   done: new ThemeIcon('pass', new ThemeColor('testing.iconPassed')),
   cancelled: new ThemeIcon('circle-slash'),
   failed: new ThemeIcon('error', new ThemeColor('testing.iconFailed')),
+  interrupted: new ThemeIcon('warning', new ThemeColor('list.warningForeground')),
 };
 
 export class RunsTree implements TreeDataProvider<RunsNode> {
@@ -79,13 +80,13 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
 }
 
 function runItem(node: RunNode): TreeItem {
-  const { run } = node;
+  const { run, status } = node;
   const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
   item.id = node.id;
-  item.iconPath = RUN_ICONS[run.status];
-  item.description = runDescription(run);
-  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${run.status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
-  item.contextValue = `run ${run.status}`;
+  item.iconPath = RUN_ICONS[status];
+  item.description = runDescription(node);
+  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
+  item.contextValue = `run ${status}`;
   return item;
 }
 

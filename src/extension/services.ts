@@ -4,6 +4,7 @@ import type { Engine } from './engine.ts';
 import type { Log } from './log.ts';
 import type { RunController } from './runController.ts';
 import type { StoreAccess } from './storeAccess.ts';
+import type { Verifier } from './verifier.ts';
 
 export interface Services {
   readonly extensionUri: Uri;
@@ -11,4 +12,5 @@ export interface Services {
   readonly store: StoreAccess;
   readonly engine: Engine;
   readonly runs: RunController;
+  readonly verifier: Verifier;
 }

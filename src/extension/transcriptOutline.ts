@@ -1,12 +1,12 @@
-/** The layout of one transcript: the run's own tree with the branches that replay requests grew on it, depth first. */
-import type { StoreReader, TreeGroup } from '../store/reader.ts';
+/**
+ * The layout of one transcript: the run's own tree with the branches that replay requests grew on it, depth first. It holds ids only;
+ * what a row shows is read with its window.
+ */
+import type { StoreReader } from '../store/reader.ts';
 import type { Message } from '../shared/records.ts';
 import { PREVIEW, WINDOW, type RowPlace, type TranscriptRow, type TranscriptTarget } from '../shared/transcriptProtocol.ts';
 
-/** Messages read from the store at once. */
-const PAGE = 500;
-
-type Reader = Pick<StoreReader, 'transcript' | 'bucketsOfRun' | 'message' | 'instance'>;
+type Reader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'instance'>;
 
 /** A message as the outline keeps it. */
 interface Node {
@@ -14,6 +14,8 @@ interface Node {
   readonly branch: boolean;
   readonly children: Node[];
   readonly parent: Node | null;
+  /** One-based, among the nodes under the same parent. */
+  readonly position: number;
   /** Row index; 0 is the question. */
   index: number;
   depth: number;
@@ -40,8 +42,9 @@ export class TranscriptOutline {
     const roots: Node[] = [];
     for (const { id, parent: parentId, branch } of members) {
       const parent = parentId === null ? null : byMessage.get(parentId) ?? null;
-      const node: Node = { id, branch, parent, children: [], index: 0, depth: (parent?.depth ?? 0) + 1, descendants: 0 };
-      (parent?.children ?? roots).push(node);
+      const siblings = parent?.children ?? roots;
+      const node: Node = { id, branch, parent, position: siblings.length + 1, children: [], index: 0, depth: (parent?.depth ?? 0) + 1, descendants: 0 };
+      siblings.push(node);
       byMessage.set(id, node);
     }
     this.roots = roots;
@@ -53,27 +56,34 @@ export class TranscriptOutline {
 
   /** Reads the layout of a transcript. @throws C3Error('store') when the store cannot be read */
   static read(reader: Reader, target: TranscriptTarget): TranscriptOutline {
-    const own = groupOf(reader, target);
-    const members: Member[] = own.map(({ id, parent }) => ({ id, parent, branch: target.phase === 'replay' }));
-    const signature = own.map(signatureOf);
-    const ids = new Set(own.map((message) => message.id));
-    for (const request of requestsOf(reader, target)) {
-      if (request.message === null || !ids.has(request.message)) continue;
-      for (const message of groupOf(reader, { run: target.run, phase: 'replay', iteration: request.iteration, instance: target.instance })) {
-        members.push({ id: message.id, parent: message.parent, branch: true });
-        signature.push(signatureOf(message));
+    const { run, instance } = target;
+    const own = reader.outline(target);
+    const members: Member[] = own.messages.map(({ id, parent }) => ({ id, parent, branch: target.phase === 'replay' }));
+    const versions = [own.version];
+    const ids = new Set(members.map(({ id }) => id));
+    for (const { message, iteration } of reader.requestsOf(run, instance)) {
+      if (message === null || !ids.has(message)) continue;
+      const sampled = reader.outline({ run, phase: 'replay', iteration, instance });
+      versions.push(sampled.version);
+      for (const { id, parent } of sampled.messages) {
+        members.push({ id, parent, branch: true });
         // A later request may be about what this one sampled.
-        ids.add(message.id);
+        ids.add(id);
       }
     }
-    return new TranscriptOutline(members, signature.join(' '));
+    return new TranscriptOutline(members, versions.join(', '));
   }
 
   /** The window of rows that starts at an offset. */
   window(reader: Reader, target: TranscriptTarget, offset: number): readonly TranscriptRow[] {
-    const rows: TranscriptRow[] = offset === 0 ? [this.question(reader, target)] : [];
-    const from = Math.max(0, offset - 1);
-    return rows.concat(this.nodes.slice(from, offset + WINDOW - 1).map((node) => rowOf(node, reader.message(node.id), node.parent?.children ?? this.roots)));
+    const rows = offset === 0 ? [this.question(reader, target)] : [];
+    const nodes = this.nodes.slice(Math.max(0, offset - 1), offset + WINDOW - 1);
+    const messages = new Map(reader.messages(nodes.map(({ id }) => id)).map((message) => [message.id, message]));
+    for (const node of nodes) {
+      const message = messages.get(node.id);
+      if (message !== undefined) rows.push(rowOf(node, message, (node.parent?.children ?? this.roots).length));
+    }
+    return rows;
   }
 
   /** Where a message stands; null when it is not in this transcript. */
@@ -94,14 +104,6 @@ export class TranscriptOutline {
   }
 }
 
-/** Another text whenever the transcript may have changed; cheap, so that a long one is read anew only then. */
-export function stampOf(reader: Pick<StoreReader, 'run' | 'transcript' | 'countBuckets' | 'countReplays'>, target: TranscriptTarget): string {
-  const { status, steps } = reader.run(target.run);
-  const { total } = reader.transcript({ ...target, offset: 0, limit: 1 });
-  const requests = reader.countBuckets({ run: target.run, origin: 'request' });
-  return [total, requests, reader.countReplays(target.run), status, target.phase === 'train' && steps >= target.iteration].join(' ');
-}
-
 /** The transcript in which a message stands; one that a request sampled stands in that of the message asked about. */
 export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>, id: number): TranscriptTarget {
   const message = reader.message(id);
@@ -116,29 +118,6 @@ export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain
 
 function groupTarget({ run, phase, iteration, instance }: Message): TranscriptTarget {
   return { run, phase, iteration, instance };
-}
-
-function groupOf(reader: Reader, group: TreeGroup): readonly Message[] {
-  const { run, phase, iteration, instance } = group;
-  const messages: Message[] = [];
-  for (;;) {
-    const page = reader.transcript({ run, phase, iteration, instance, offset: messages.length, limit: PAGE });
-    messages.push(...page.messages);
-    if (messages.length >= page.total || page.messages.length === 0) return messages;
-  }
-}
-
-function requestsOf(reader: Reader, { run, instance }: TranscriptTarget): readonly { readonly message: number | null; readonly iteration: number }[] {
-  const found: { message: number | null; iteration: number }[] = [];
-  for (let offset = 0; ; offset += PAGE) {
-    const page = reader.bucketsOfRun({ run, origin: 'request', offset, limit: PAGE });
-    found.push(...page.filter((bucket) => bucket.instance === instance).map(({ message, iteration }) => ({ message, iteration })));
-    if (page.length < PAGE) return found;
-  }
-}
-
-function signatureOf(message: Message): string {
-  return `${String(message.id)}:${String(message.leaves)}:${String(message.return)}:${String(message.credit?.value)}`;
 }
 
 /** Numbers the tree depth first, without recursion: a transcript may be one long chain. */
@@ -156,7 +135,7 @@ function numbered(roots: readonly Node[]): readonly Node[] {
   return ordered;
 }
 
-function rowOf(node: Node, message: Message, siblings: readonly Node[]): TranscriptRow {
+function rowOf(node: Node, message: Message, siblings: number): TranscriptRow {
   return {
     index: node.index,
     depth: node.depth,
@@ -164,8 +143,8 @@ function rowOf(node: Node, message: Message, siblings: readonly Node[]): Transcr
     message: message.id,
     role: message.eventType,
     turn: message.turn,
-    position: siblings.indexOf(node) + 1,
-    siblings: siblings.length,
+    position: node.position,
+    siblings,
     text: message.text.slice(0, PREVIEW),
     finish: message.finish,
     return: message.return,

@@ -2,9 +2,11 @@
 import { CancellationTokenSource, type WebviewPanel } from 'vscode';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
+import { drawsOf } from '../shared/draws.ts';
 import type { BucketView } from '../shared/records.ts';
 import {
   isTranscriptToHost,
+  type DrawnBucket,
   type MessageDetail,
   type ReplayState,
   type RowPlace,
@@ -17,7 +19,8 @@ import type { StoreReader } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
 import type { Services } from './services.ts';
 import { replayDefaults } from './settings.ts';
-import { stampOf, TranscriptOutline } from './transcriptOutline.ts';
+import { TranscriptOutline } from './transcriptOutline.ts';
+import { remembering, VerificationMarks } from './verificationMarks.ts';
 import { WebviewDoor } from './webviewDoor.ts';
 
 /** Request buckets shown for one message, newest first. */
@@ -34,6 +37,7 @@ export class TranscriptPanel {
   private selected: number | null;
   private outline: TranscriptOutline | null = null;
   private stamp = '';
+  private verification = 0;
   private revision = 0;
   private replay: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
@@ -83,7 +87,7 @@ export class TranscriptPanel {
   /** Replays a message with the defaults of the settings. */
   replayMessage(message: number): void {
     const { alternatives, replays } = replayDefaults();
-    this.guarded(() => { this.startReplay({ type: 'replay', message, alternatives, replays, text: null }); });
+    this.guarded(() => { this.startReplay({ type: 'replay', message, alternatives, replays, text: null, independent: false }); });
   }
 
   private receive(message: TranscriptToHost): void {
@@ -94,6 +98,7 @@ export class TranscriptPanel {
       case 'locate': this.locate(message.message); break;
       case 'selected': this.selected = message.message; break;
       case 'replay': this.startReplay(message); break;
+      case 'verify': void this.services.verifier.verify(message.message); break;
       case 'cancelReplay': this.cancellation?.cancel(); break;
     }
   }
@@ -124,12 +129,15 @@ export class TranscriptPanel {
 
   private rows(revision: number, offset: number): void {
     if (revision !== this.revision) return;
-    this.door.post({ type: 'rows', revision, offset, rows: this.layout().window(this.reader(), this.target, offset) });
+    const reader = remembering(this.reader());
+    const marks = new VerificationMarks(reader);
+    const rows = this.layout().window(reader, this.target, offset).map((row) => ({ ...row, verification: row.message === null ? null : marks.of(row.message, row.branch) }));
+    this.door.post({ type: 'rows', revision, offset, rows });
   }
 
   private detail(id: number): MessageDetail {
     const reader = this.reader();
-    const buckets = reader.bucketsFor(id);
+    const buckets = reader.bucketsFor(id).map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (message) => reader.decision(message).streamKey) }));
     const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
     return { message: reader.message(id), context: reader.decision(id).context, buckets: [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')] };
   }
@@ -144,11 +152,13 @@ export class TranscriptPanel {
   private refresh(): void {
     if (!this.door.open || this.outline === null) return;
     const reader = this.reader();
-    const stamp = stampOf(reader, this.target);
-    if (stamp === this.stamp) return;
+    const stamp = reader.version();
+    const verification = reader.newestVerification();
+    const fresh = stamp === this.stamp ? this.outline : TranscriptOutline.read(reader, this.target);
+    const same = fresh.signature === this.outline.signature && verification === this.verification;
     this.stamp = stamp;
-    const fresh = TranscriptOutline.read(reader, this.target);
-    if (fresh.signature === this.outline.signature) return;
+    this.verification = verification;
+    if (same) return;
     this.outline = fresh;
     this.revision++;
     this.door.post({ type: 'changed' });
@@ -157,7 +167,8 @@ export class TranscriptPanel {
   private layout(): TranscriptOutline {
     if (this.outline === null) {
       const reader = this.reader();
-      this.stamp = stampOf(reader, this.target);
+      this.stamp = reader.version();
+      this.verification = reader.newestVerification();
       this.outline = TranscriptOutline.read(reader, this.target);
       this.revision++;
     }
@@ -170,13 +181,13 @@ export class TranscriptPanel {
     return reader;
   }
 
-  private startReplay({ message, alternatives, replays, text }: ReplayMessage): void {
+  private startReplay({ message, alternatives, replays, text, independent }: ReplayMessage): void {
     if (this.replay?.status === 'running') return;
     const client = this.services.engine.client();
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
     this.tellReplay({ message, status: 'running', bucket: null, done: 0, total: 0, error: null });
-    client.replay({ message, alternatives, replays, text }, cancellation.token).then(
+    client.replay({ message, alternatives, replays, text, independent }, cancellation.token).then(
       (bucket) => { this.endReplay('done', bucket, null); },
       (error: unknown) => {
         if (error instanceof CancelledError) this.endReplay('cancelled', null, null);

@@ -7,7 +7,7 @@ export interface PolicyRequest {
   /** The exact text of the model input. */
   readonly context: string;
   readonly sampling: Sampling;
-  /** 32 hex digits: the stream of random numbers that this answer draws from. */
+  /** 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds. */
   readonly streamKey: string;
 }
 
@@ -29,6 +29,8 @@ export interface PolicyControl {
 export interface Policy {
   readonly snapshot: string;
   readonly environment: NumericEnvironment;
+  /** Whether an answer depends on its stream key, so that it can be had again; false for an endpoint that takes no seeds. */
+  readonly seeded: boolean;
   /** Answers in the order of the requests; the same request always gets the same answer, whatever stands beside it. */
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
   /** A message that somebody typed: its tokens and what the policy would have given them. */
@@ -39,6 +41,7 @@ export interface Policy {
 export class LocalPolicy implements Policy {
   readonly snapshot: string;
   readonly environment: NumericEnvironment;
+  readonly seeded = true;
   private readonly runtime: ModelRuntime;
   private readonly tokenizer: Tokenizer;
 

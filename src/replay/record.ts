@@ -1,8 +1,8 @@
 /** From trees to rows: decisions, episodes, buckets, replays and credits, appended in one transaction per call. */
-import { createHash } from 'node:crypto';
-import type { Credit, NewDecision, Phase } from '../shared/records.ts';
+import { hash } from 'node:crypto';
+import type { Credit, NewDecision, NewReplay, Phase } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
-import { tokenHash } from '../store/tokens.ts';
+import { bytesOf, textHash, tokenHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from './tree.ts';
 
@@ -88,31 +88,45 @@ export function recordEpisode(store: StoreWriter, leaf: TreeNode, round: RoundRe
   });
 }
 
-/** SHA-256 over the token hashes of the messages from an alternative to the leaf, in order: what a re-execution must reproduce. */
-export function continuationHash(alternative: TreeNode, leaf: TreeNode): string {
-  const messages: Int32Array[] = [];
-  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) messages.unshift(node.answer.tokens);
-  return replayHash(messages);
+/** The stored side of a message that its replays' hash covers; a tree's node gives the same. */
+export type SealedMessage = Pick<NewDecision, 'instance' | 'position' | 'siblingIndex' | 'contextKey' | 'text' | 'tokens' | 'logprobs' | 'streamKey' | 'sampling' | 'finish'>;
+
+/** The stored side of a replay that its hash covers. */
+export type SealedReplay = Pick<NewReplay, 'replayIndex' | 'return' | 'evaluatorCalls' | 'environment'>;
+
+/** SHA-256 over everything that a message is. */
+export function messageHash({ instance, position, siblingIndex, contextKey, text, tokens, logprobs, streamKey, sampling, finish }: SealedMessage): string {
+  const { temperature, topP, topK, maxNewTokens } = sampling;
+  const parts = [instance, position, siblingIndex, contextKey, textHash(text), tokenHash(tokens), hash('sha256', bytesOf(logprobs)), streamKey, temperature, topP, topK, maxNewTokens, finish];
+  return hash('sha256', JSON.stringify(parts));
 }
 
-/** The hash of a replay from the tokens of its messages, the alternative's first. */
-export function replayHash(messages: readonly Int32Array[]): string {
-  return createHash('sha256').update(messages.map(tokenHash).join('\n')).digest('hex');
+/** The hash of a replay: SHA-256 over its messages, the alternative's first, and what it came to. A row that is changed later no longer gives it. */
+export function replayHash(messages: readonly string[], { replayIndex, return: value, evaluatorCalls, environment }: SealedReplay): string {
+  return hash('sha256', JSON.stringify([messages, replayIndex, value, evaluatorCalls, environment]));
+}
+
+/** Hashes of nodes, for the many replays that share one. A node's message never changes. */
+const nodeHashes = new WeakMap<TreeNode, string>();
+
+function nodeHash(node: TreeNode): string {
+  const { instance, position, sibling, contextKey, answer, streamKey, sampling } = node;
+  const known = nodeHashes.get(node) ?? messageHash({ ...answer, instance: instance.uidSha, position, siblingIndex: sibling, contextKey, streamKey, sampling });
+  nodeHashes.set(node, known);
+  return known;
+}
+
+function hashesBelow(alternative: TreeNode, leaf: TreeNode): string[] {
+  const hashes: string[] = [];
+  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) hashes.unshift(nodeHash(node));
+  return hashes;
 }
 
 /** Appends one replay of an alternative in a bucket. */
 export function recordReplay(store: StoreWriter, bucket: number, alternative: TreeNode, leaf: TreeNode, replayIndex: number, calls: number, round: RoundRecord): void {
   if (alternative.stored === undefined || leaf.stored === undefined) throw new Error('A replay is stored after its decisions.');
-  store.insertReplay({
-    bucket,
-    alternative: alternative.stored,
-    replayIndex,
-    leaf: leaf.stored,
-    return: returnOf(leaf, round.returnBound),
-    evaluatorCalls: calls,
-    tokenHash: continuationHash(alternative, leaf),
-    environment: round.environment,
-  });
+  const outcome = { replayIndex, return: returnOf(leaf, round.returnBound), evaluatorCalls: calls, environment: round.environment };
+  store.insertReplay({ bucket, alternative: alternative.stored, leaf: leaf.stored, ...outcome, tokenHash: replayHash(hashesBelow(alternative, leaf), outcome) });
 }
 
 /** Evaluator calls that a leaf added below an alternative; a message scored on the way is counted at the first leaf below it. */

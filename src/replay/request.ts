@@ -1,6 +1,7 @@
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with leave-one-out credit. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyControl } from '../policy/policy.ts';
+import { NO_SEEDS_REMARK } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { BucketView, Decision, Message, Sampling } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
@@ -17,6 +18,8 @@ export interface ReplayRequest {
   readonly replays: number;
   /** A message of the user's own, beside the sampled ones. */
   readonly text: string | null;
+  /** True: every alternative draws numbers of its own. Otherwise replay m shares its numbers with replay m of the others (common random numbers). */
+  readonly independent?: boolean;
 }
 
 export interface ReplayDependencies {
@@ -36,6 +39,8 @@ export interface ReplayControl {
   readonly cancelled: () => boolean;
   /** After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are those of the returns so far. */
   readonly onProgress: (bucket: BucketView, done: number, total: number) => void;
+  /** Hears what the user should know of this replay, one line each. */
+  readonly onRemark?: (remark: string) => void;
 }
 
 /** Bounds of one request. */
@@ -52,6 +57,7 @@ export async function replayMessage(request: ReplayRequest, dependencies: Replay
   checkRequest(request);
   const { store } = dependencies;
   const decision = store.decision(request.message);
+  if (!dependencies.policy.seeded) control.onRemark?.(NO_SEEDS_REMARK);
   return new Replaying(request, decision, dependencies, control, store.nextRequestNumber(decision.run)).execute();
 }
 
@@ -86,7 +92,7 @@ class Replaying {
     this.dependencies = dependencies;
     this.control = control;
     this.terminal = isTerminal(protocol, decision.position);
-    this.settings = { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}` };
+    this.settings = { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true };
     this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
     // Before anything is stored: a context that cannot be had again is refused.
     this.branch = this.frozenBranch();
@@ -119,7 +125,7 @@ class Replaying {
     if (this.request.text !== null) alternatives.push(await this.typedNode(branch, this.request.text.toWellFormed(), this.request.alternatives + 1, control));
     const sampled = await extend(this.settings, [branch], this.decision.position, this.request.alternatives, control, (node) => {
       this.appear(node);
-    }, { first: 1, inherit: false });
+    }, { kind: 'alternatives', first: 1 });
     alternatives.push(...sampled);
     if (!this.terminal) await this.continueAll(alternatives, control);
     const credited = this.credits();
@@ -154,6 +160,9 @@ class Replaying {
       position: full.position,
       parent,
       sibling: full.siblingIndex,
+      // The clicked message stands first in the request's bucket; the messages before it are no one's continuation.
+      alternative: 0,
+      replay: null,
       context: full.context,
       contextKey: full.contextKey,
       streamKey: full.streamKey,
@@ -176,6 +185,8 @@ class Replaying {
       position: this.decision.position,
       parent: branch.node,
       sibling,
+      alternative: sibling,
+      replay: null,
       context: this.decision.context,
       contextKey: this.decision.contextKey,
       streamKey: '',
@@ -200,7 +211,7 @@ class Replaying {
     else this.report();
   }
 
-  /** Continues every alternative `replays` times: replay m draws the same numbers below each of them. */
+  /** Continues every alternative `replays` times; replay m draws the same numbers below each of them unless they are to be independent. */
   private async continueAll(alternatives: readonly TreeNode[], control: PolicyControl): Promise<void> {
     const { store, protocol } = this.dependencies;
     const later = protocol.occurrences.map(({ position }) => position).filter((position) => position > this.decision.position);
@@ -225,14 +236,14 @@ class Replaying {
           });
           if (last) this.endReplay(alternative, node);
         },
-        { first: 0, inherit: level > 0 },
+        { kind: 'continuations' },
       );
     }
   }
 
   private endReplay(alternative: TreeNode, leaf: TreeNode): void {
     const { store } = this.dependencies;
-    recordReplay(store, this.bucket, alternative, leaf, leaf === alternative ? 0 : leaf.sibling, callsOfReplay(alternative, leaf), this.round);
+    recordReplay(store, this.bucket, alternative, leaf, leaf.replay ?? 0, callsOfReplay(alternative, leaf), this.round);
     const count = (this.ended.get(alternative) ?? 0) + 1;
     this.ended.set(alternative, count);
     this.replaysEnded++;
@@ -266,7 +277,7 @@ class Replaying {
 
 /** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its replay 0. */
 function callsOfReplay(alternative: TreeNode, leaf: TreeNode): number {
-  let calls = alternative.score !== undefined && (leaf === alternative || leaf.sibling === 0) ? 1 : 0;
+  let calls = alternative.score !== undefined && (leaf.replay ?? 0) === 0 ? 1 : 0;
   for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) if (node.score !== undefined) calls++;
   return calls;
 }

@@ -8,7 +8,7 @@ import { streamKey } from '../runtime/random.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records.ts';
 import { contextKey } from '../team/contextKey.ts';
-import { occurrenceAt, roleNamed, type Protocol } from '../team/protocol.ts';
+import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
 import { renderContext, renderPlain } from '../team/render.ts';
 import type { EvaluatorBudget } from './budget.ts';
 
@@ -29,8 +29,12 @@ export interface TreeNode {
   readonly instance: Instance;
   readonly position: number;
   readonly parent: TreeNode | null;
-  /** Index among the siblings of its level: the j of an alternative, the m of a replay. */
+  /** Index among its siblings. */
   readonly sibling: number;
+  /** Index of the alternative that it is, or that it continues. */
+  readonly alternative: number;
+  /** Which continuation of its alternative it is at its position, from 0: the m that names its stream. Null for an alternative itself. */
+  readonly replay: number | null;
   readonly context: string;
   readonly contextKey: string;
   readonly streamKey: string;
@@ -43,18 +47,11 @@ export interface TreeNode {
   stored: number | undefined;
 }
 
-/** How the sibling indices of new messages are given out. */
-export interface Numbering {
-  /** Index of the first message below a branch; 0 unless others already stand there. */
-  readonly first: number;
-  /**
-   * True: a message takes over the index of the one before it (with a fan-out of 1), so that the replay index m names the streams of a
-   * whole continuation and two replays of one alternative never share one.
-   */
-  readonly inherit: boolean;
-}
+/** What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch stands below. */
+export type Growth = { readonly kind: 'alternatives'; readonly first: number } | { readonly kind: 'continuations' };
 
-const FROM_ZERO: Numbering = { first: 0, inherit: false };
+const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
+const CONTINUATIONS: Growth = { kind: 'continuations' };
 
 export interface TreeSettings {
   readonly protocol: Protocol;
@@ -65,6 +62,8 @@ export interface TreeSettings {
   readonly seed: number;
   /** Names the streams: `iteration:3`, `request:2`, `evaluation:sampled` ... */
   readonly scope: string;
+  /** Whether replay m of one alternative draws the numbers of replay m of the others (Appendix L). A policy that takes no seeds shares none whatever this says. */
+  readonly commonRandomNumbers: boolean;
 }
 
 /** The sampling of one role: its own cap on new tokens where the protocol sets one. */
@@ -81,6 +80,22 @@ export function contextOf(protocol: Protocol, branch: Branch, position: number):
   return { context, key: contextKey(context).key };
 }
 
+type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
+
+/** Where the index-th of `fanout` new messages below a branch stands. Continuations of one alternative are numbered in depth-first order at every position, so that no two share a number. */
+function placeOf({ node }: Branch, index: number, fanout: number, growth: Growth): Place {
+  if (growth.kind === 'alternatives') return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
+  if (node === null) throw new Error('A continuation stands below an alternative.');
+  return { sibling: index, alternative: node.alternative, replay: (node.replay ?? 0) * fanout + index };
+}
+
+/** The stream of a message (design promise 1); empty where the policy takes no seeds. The alternative's index joins the scope only where nothing is to be shared. */
+function streamAt(settings: TreeSettings, { uidSha }: Instance, { role, turn }: Occurrence, { sibling, alternative, replay }: Place): string {
+  if (!settings.policy.seeded) return '';
+  const scope = replay === null || settings.commonRandomNumbers ? settings.scope : `${settings.scope}/alternative:${String(alternative)}`;
+  return streamKey({ seed: settings.seed, scope, uidSha, eventType: role, turn, sibling: replay ?? sibling });
+}
+
 /**
  * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored.
  * A node joins its parent's children, and `onNode` hears of it, as soon as it is complete; nodes come back in the order of branches, then siblings.
@@ -93,7 +108,7 @@ export async function extend(
   fanout: number,
   control: PolicyControl,
   onNode?: (node: TreeNode) => void,
-  numbering: Numbering = FROM_ZERO,
+  growth: Growth = ALTERNATIVES,
 ): Promise<TreeNode[]> {
   // Looked at before every call: the policy itself may answer faster than it notices.
   if (control.cancelled()) throw new CancelledError();
@@ -103,9 +118,8 @@ export async function extend(
   const plans = branches.flatMap((branch) => {
     const { context, key } = contextOf(settings.protocol, branch, position);
     return Array.from({ length: fanout }, (_, index) => {
-      const sibling = numbering.inherit && branch.node !== null ? branch.node.sibling : numbering.first + index;
-      const stream = { seed: settings.seed, scope: settings.scope, uidSha: branch.instance.uidSha, eventType: occurrence.role, turn: occurrence.turn, sibling };
-      return { branch, sibling, context, key, request: { context, sampling, streamKey: streamKey(stream) } satisfies PolicyRequest };
+      const place = placeOf(branch, index, fanout, growth);
+      return { branch, place, context, key, request: { context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place) } satisfies PolicyRequest };
     });
   });
   const nodes: TreeNode[] = [];
@@ -120,7 +134,7 @@ export async function extend(
           instance: plan.branch.instance,
           position,
           parent: plan.branch.node,
-          sibling: plan.sibling,
+          ...plan.place,
           context: plan.context,
           contextKey: plan.key,
           streamKey: plan.request.streamKey,
@@ -158,8 +172,8 @@ export function callsOfFanout(protocol: Protocol, positions: readonly number[], 
 }
 
 /**
- * Grows whole episodes below the branches: fanout[i] messages at the i-th position. A message's stream is named by its index among its
- * siblings alone, so what continues two alternatives draws the same numbers at every level.
+ * Grows whole episodes below the branches: fanout[i] messages at the i-th position. The first are alternatives, the others continue them;
+ * the m-th continuation of one alternative draws the numbers of the m-th of the others, and no two of one alternative share any.
  * @returns the roots, in order
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
  */
@@ -174,7 +188,7 @@ export async function grow(
   let roots: TreeNode[] | undefined;
   let frontier = branches;
   for (const [level, position] of positions.entries()) {
-    const nodes = await extend(settings, frontier, position, fanout[level] ?? 1, control);
+    const nodes = await extend(settings, frontier, position, fanout[level] ?? 1, control, undefined, level === 0 ? ALTERNATIVES : CONTINUATIONS);
     roots ??= nodes;
     frontier = nodes.map((node) => ({ instance: node.instance, node }));
   }
@@ -187,16 +201,23 @@ export function leavesOf(node: TreeNode): TreeNode[] {
 }
 
 /**
- * Return of an episode (equation 4): the sum of the scores of its scored messages, cut to [-bound, bound]; null when any of them is masked.
+ * Return of an episode (equation 4): the sum of the scores of its scored messages, cut to [-bound, bound]; null when any of them is masked,
+ * and where none was scored: that is no return of 0.
  */
 export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
+  const scores: (number | null)[] = [];
+  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) if (node.score !== undefined) scores.push(node.score.score);
+  return returnOfScores(scores, bound);
+}
+
+/** The return that the scores of an episode's scored messages add up to; see returnOf. */
+export function returnOfScores(scores: readonly (number | null)[], bound: number): number | null {
   let total = 0;
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-    if (node.score === undefined) continue;
-    if (node.score.score === null) return null;
-    total += node.score.score;
+  for (const score of scores) {
+    if (score === null) return null;
+    total += score;
   }
-  return Math.max(-bound, Math.min(bound, total));
+  return scores.length === 0 ? null : Math.max(-bound, Math.min(bound, total));
 }
 
 /** Evaluator calls that a subtree cost. */

@@ -1,59 +1,83 @@
-/** Re-executing stored replays: every sampled message again from its stored context, stream and snapshot, compared token by token. */
+/** Re-executing stored replays: every message again from its stored context, stream and snapshot, every return again by the evaluator, compared with the rows. */
+import { hash } from 'node:crypto';
 import type { Policy } from '../policy/policy.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Decision, NumericEnvironment, Replay } from '../shared/records.ts';
-import type { StoreWriter, VerificationResult } from '../store/types.ts';
+import type { Decision, Replay, VerificationReport, VerificationResult } from '../shared/records.ts';
+import { changedRow } from '../shared/verification.ts';
+import type { StoreReader, StoreWriter } from '../store/types.ts';
 import { tokenHash } from '../store/tokens.ts';
-import { replayHash } from './record.ts';
+import { contextKey } from '../team/contextKey.ts';
+import { messageHash, replayHash } from './record.ts';
+import { reexecute, type Outcome } from './reexecute.ts';
+import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
 
-export interface VerificationReport {
-  readonly checked: number;
-  readonly identical: number;
-  readonly different: number;
-  readonly notComparable: number;
-  /** The first difference in the order of the replays. */
-  readonly firstDifference: { readonly replay: number; readonly message: number; readonly token: number; readonly detail: string } | null;
-}
+export type { VerificationReport } from '../shared/records.ts';
 
 /** Lends the policy of a snapshot to a piece of work, or one sentence why it cannot be had. */
 export type PolicyLender = <Result>(snapshot: string, work: (policy: Policy | string) => Promise<Result>) => Promise<Result>;
 
-interface Outcome {
-  readonly result: VerificationResult;
-  readonly detail: string;
-  readonly message: number;
-  readonly token: number;
+export interface VerifyControl {
+  readonly cancelled: () => boolean;
+  /** Hears how many replays are done, of how many. */
+  readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** A replay with its decisions from the alternative to the leaf, in order. */
+/** Replays re-executed together: enough to keep the batch full, and all that a cancel or a crash can lose. */
+const TOGETHER = 256;
+
+/** A replay with its messages from the alternative to the leaf, and from the start of the episode. */
 interface Path {
   readonly replay: Replay;
   readonly decisions: readonly Decision[];
+  readonly episode: readonly Decision[];
 }
 
-/** Re-executes replays, snapshot by snapshot, and appends what it found to each. @throws CancelledError, keeping what was found before */
-export async function verifyReplays(store: StoreWriter, replays: readonly Replay[], lend: PolicyLender, cancelled: () => boolean): Promise<VerificationReport> {
+/**
+ * Re-executes replays of one run, snapshot by snapshot, and appends what it found to each.
+ * @throws CancelledError, keeping what was found before
+ */
+export async function verifyReplays(store: StoreWriter, replays: readonly Replay[], lend: PolicyLender, rules: ReturnRules, control: VerifyControl): Promise<VerificationReport> {
   const outcomes = new Map<number, Outcome>();
+  const returns = new ReturnCheck(store, rules);
   for (const [snapshot, members] of bySnapshot(store, replays)) {
-    const paths = members.map((replay) => ({ replay, decisions: decisionsOf(store, replay) }));
     await lend(snapshot, async (policy) => {
-      const messages = await reexecute(store, paths.flatMap(({ decisions }) => decisions), policy, cancelled);
-      const environment = typeof policy === 'string' ? null : policy.environment;
-      store.transaction(() => {
-        for (const path of paths) {
-          const outcome = verdict(path, messages);
-          outcomes.set(path.replay.id, outcome);
-          const place = environment === null ? path.replay.environment : store.environmentId(environment);
-          store.insertVerification({ replay: path.replay.id, result: outcome.result, detail: outcome.detail, environment: place });
-        }
-      });
+      const messages = new Map<number, Outcome>();
+      for (let start = 0; start < members.length; start += TOGETHER) {
+        const paths = pathsOf(store, members.slice(start, start + TOGETHER));
+        const checks = paths.map((path) => ({ path, change: changeIn(path), returned: returns.outcome(path.replay, path.episode) }));
+        if (control.cancelled()) throw new CancelledError();
+        await reexecute(store, decisionsWhere(checks, (change) => change === null), policy, messages, control.cancelled);
+        await reexecuteChanged(store, decisionsWhere(checks, (change) => change !== null), policy, messages, control.cancelled);
+        const environment = typeof policy === 'string' ? null : store.environmentId(policy.environment);
+        store.transaction(() => {
+          for (const { path, change, returned } of checks) {
+            const outcome = verdict(path, messages, change, returned);
+            outcomes.set(path.replay.id, outcome);
+            store.insertVerification({ replay: path.replay.id, result: outcome.result, detail: outcome.detail, environment: environment ?? path.replay.environment });
+          }
+        });
+        control.onProgress?.(outcomes.size, replays.length);
+      }
     });
   }
   return report(replays, outcomes);
 }
 
+/**
+ * The stored replays that a message stands for: those that continue it, those that run through it, and all of every request that was made about it.
+ * @returns in the order of their buckets; empty where the message was never replayed
+ */
+export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
+  const message = store.message(id);
+  const found = store.bucketsFor(id).flatMap((bucket) => store.replaysOfBucket(bucket.id).filter(({ alternative }) => bucket.message === id || (bucket.id === message.bucket && alternative === id)));
+  if (found.length > 0 || message.phase !== 'replay') return found;
+  // A continuation belongs to the request of its round.
+  const request = store.requestsOf(message.run, message.instance).find(({ iteration }) => iteration === message.iteration);
+  return request === undefined ? [] : store.replaysOfBucket(request.id).filter(({ leaf }) => store.chain(leaf).some((one) => one.id === id));
+}
+
 /** All messages of a replay were made by one snapshot, its bucket's. */
-function bySnapshot(store: StoreWriter, replays: readonly Replay[]): Map<string, Replay[]> {
+function bySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string, Replay[]> {
   const snapshots = new Map<number, string>();
   return Map.groupBy(replays, ({ bucket }) => {
     const snapshot = snapshots.get(bucket) ?? store.bucket(bucket).snapshot;
@@ -62,82 +86,70 @@ function bySnapshot(store: StoreWriter, replays: readonly Replay[]): Map<string,
   });
 }
 
-function decisionsOf(store: StoreWriter, replay: Replay): Decision[] {
-  const path: Decision[] = [];
-  for (let id: number | null = replay.leaf; id !== null; ) {
-    const decision: Decision = store.decision(id);
-    path.unshift(decision);
-    id = id === replay.alternative ? null : decision.parent;
-  }
-  return path;
-}
-
-/** What each decision turned out to be, by its id. */
-async function reexecute(store: StoreWriter, decisions: readonly Decision[], policy: Policy | string, cancelled: () => boolean): Promise<Map<number, Outcome>> {
-  const found = new Map<number, Outcome>();
-  const comparable: Decision[] = [];
-  for (const decision of new Map(decisions.map((one) => [one.id, one])).values()) {
-    const { id } = decision;
-    if (decision.finish === 'typed') found.set(id, { result: 'identical', detail: 'typed', message: id, token: 0 });
-    else {
-      const reason = typeof policy === 'string' ? policy : environmentReason(store.environment(decision.environment), policy.environment);
-      if (reason === null) comparable.push(decision);
-      else found.set(id, { result: 'notComparable', detail: reason, message: id, token: 0 });
-    }
-  }
-  if (cancelled()) throw new CancelledError();
-  if (typeof policy === 'string' || comparable.length === 0) return found;
-  const answers = await policy.answer(
-    comparable.map(({ context, sampling, streamKey }) => ({ context, sampling, streamKey })),
-    { cancelled },
-  );
-  comparable.forEach((decision, index) => {
-    found.set(decision.id, compare(decision, answers[index]?.tokens ?? new Int32Array()));
+function pathsOf(store: StoreReader, replays: readonly Replay[]): Path[] {
+  const known = new Map<number, Decision>();
+  const read = (id: number): Decision => {
+    const decision = known.get(id) ?? store.decision(id);
+    known.set(id, decision);
+    return decision;
+  };
+  return replays.map((replay) => {
+    const episode: Decision[] = [];
+    for (let id: number | null = replay.leaf; id !== null; id = episode[0]?.parent ?? null) episode.unshift(read(id));
+    return { replay, episode, decisions: episode.slice(Math.max(0, episode.findIndex(({ id }) => id === replay.alternative))) };
   });
-  return found;
 }
 
-function compare({ id, tokens: stored }: Decision, tokens: Int32Array): Outcome {
-  const length = Math.max(tokens.length, stored.length);
-  let token = 0;
-  while (token < length && tokens[token] === stored[token]) token++;
-  if (token === length) return { result: 'identical', detail: '', message: id, token: 0 };
-  return { result: 'different', detail: `message ${String(id)} differs at token ${String(token)}`, message: id, token };
+/** A row that was changed may hold what no model can be asked: then each is tried alone, and of that one nothing more is known than that it was changed. */
+async function reexecuteChanged(store: StoreReader, decisions: readonly Decision[], policy: Policy | string, found: Map<number, Outcome>, cancelled: () => boolean): Promise<void> {
+  try {
+    await reexecute(store, decisions, policy, found, cancelled);
+  } catch (error) {
+    if (error instanceof CancelledError) throw error;
+    if (decisions.length > 1) for (const decision of decisions) await reexecuteChanged(store, [decision], policy, found, cancelled);
+  }
 }
 
-/** The first message that differs decides; then a row that was changed since; then one that could not be compared. */
-function verdict({ replay, decisions }: Path, messages: ReadonlyMap<number, Outcome>): Outcome {
+function decisionsWhere(checks: readonly { readonly path: Path; readonly change: Outcome | null }[], wanted: (change: Outcome | null) => boolean): Decision[] {
+  return checks.flatMap(({ path, change }) => (wanted(change) ? path.decisions : []));
+}
+
+/** The first message that differs decides; then a row that was changed since, the return before the rest; then what could not be compared. */
+function verdict({ replay, decisions }: Path, messages: ReadonlyMap<number, Outcome>, change: Outcome | null, returned: Outcome | null): Outcome {
   const outcomes = decisions.flatMap(({ id }) => messages.get(id) ?? []);
-  return (
-    outcomes.find(({ result }) => result === 'different') ??
-    changedRow(replay, decisions) ??
-    outcomes.find(({ result }) => result === 'notComparable') ?? { result: 'identical', detail: '', message: replay.leaf, token: 0 }
-  );
+  const different = outcomes.find(({ result }) => result === 'different');
+  if (different !== undefined) return change === null || different.detail === change.detail ? different : { ...different, detail: `${different.detail}; ${change.detail}` };
+  if (returned?.result === 'different') return returned;
+  return change ?? outcomes.find(({ result }) => result === 'notComparable') ?? returned ?? { result: 'identical', detail: '', message: replay.leaf, token: null };
 }
 
-/** The stored hashes were taken when the rows were appended: tokens that no longer give them were changed. */
-function changedRow(replay: Replay, decisions: readonly Decision[]): Outcome | null {
-  const changed = decisions.find((decision) => tokenHash(decision.tokens) !== decision.tokenHash);
-  if (changed !== undefined) return { result: 'different', detail: `the stored tokens of message ${String(changed.id)} do not have their hash: the row was changed`, message: changed.id, token: 0 };
-  if (replayHash(decisions.map(({ tokens }) => tokens)) === replay.tokenHash) return null;
-  return { result: 'different', detail: `the stored messages of replay ${String(replay.id)} do not have its hash: a row was changed`, message: replay.leaf, token: 0 };
+/** The stored hashes were taken when the rows were appended: a row that no longer gives them was changed. */
+function changeIn({ replay, decisions }: Path): Outcome | null {
+  for (const { id, tokens, tokenHash: stored, context, contextKey: key } of decisions) {
+    if (tokenHash(tokens) !== stored) return changed(id, `the stored tokens of message ${String(id)} do not have their hash`);
+    if (contextKey(context).key !== key) return changed(id, `the stored context of message ${String(id)} does not have its key`);
+  }
+  if (replay.tokenHash === replayHash(decisions.map(messageHash), replay) || replay.tokenHash === tokensOnly(decisions)) return null;
+  return changed(replay.leaf, `the stored messages of replay ${String(replay.id)}, or what it returned, do not have its hash`);
+}
+
+const changed = (message: number, what: string): Outcome => ({ result: 'different', detail: changedRow(what), message, token: null });
+
+/** What the hash of a replay covered at first: stores hold such replays. */
+function tokensOnly(decisions: readonly Decision[]): string {
+  return hash('sha256', decisions.map(({ tokens }) => tokenHash(tokens)).join('\n'));
 }
 
 function report(replays: readonly Replay[], outcomes: ReadonlyMap<number, Outcome>): VerificationReport {
-  const counts = { identical: 0, different: 0, notComparable: 0 };
+  const counts: Record<VerificationResult, number> = { identical: 0, different: 0, notComparable: 0 };
   let firstDifference: VerificationReport['firstDifference'] = null;
+  let firstReason: string | null = null;
   for (const { id } of replays) {
     const outcome = outcomes.get(id);
     if (outcome === undefined) continue;
     counts[outcome.result]++;
+    if (outcome.result === 'notComparable') firstReason ??= outcome.detail;
     if (outcome.result === 'different') firstDifference ??= { replay: id, message: outcome.message, token: outcome.token, detail: outcome.detail };
   }
-  return { checked: replays.length, ...counts, firstDifference };
-}
-
-/** Why two environments cannot be expected to give the same bytes; null where they are the same. */
-function environmentReason(stored: NumericEnvironment, current: NumericEnvironment): string | null {
-  const keys = ['runtime', 'provider', 'device', 'threads', 'platform'] as const;
-  const differing = keys.filter((key) => stored[key] !== current[key]);
-  return differing.length === 0 ? null : `other numeric environment: ${differing.map((key) => `${key} ${String(stored[key])}, now ${String(current[key])}`).join('; ')}`;
+  return { checked: replays.length, ...counts, firstDifference, firstReason };
 }

@@ -24,10 +24,17 @@ export function exactThreads(config: TransformerConfig, threads: number): number
     [intermediateSize, hiddenSize],
     [hiddenSize, vocabularySize],
   ];
-  let exact = threads;
+  // Attention's products are divided among threads one by one while there are enough of them: two rows at least, each with its key-value heads.
+  let exact = Math.min(threads, 2 * config.keyValueHeads);
   while (exact > 1 && !products.every(([inner, columns]) => sliceLength(inner, smallestShare(columns, exact)) === sliceLength(inner, columns))) exact--;
   return exact;
 }
+
+/**
+ * How many slots attention adds up in one go. Up to here the sum over a row's visible slots is the same wherever they stand among masked ones;
+ * beyond, it also depends on which slice they are in.
+ */
+export const exactSlots = ({ headDim }: TransformerConfig): number => sliceLength(Infinity, headDim);
 
 /** Inner elements that are added up before the next slice begins. */
 function sliceLength(inner: number, columns: number): number {

@@ -90,6 +90,11 @@ export class Graph {
     return this.constant('int64', BigInt64Array.from(data, (item) => BigInt(item)), shape);
   }
 
+  /** An int32 constant; rank 1 unless a shape is given. */
+  int32s(data: readonly number[], shape: readonly number[] = [data.length]): Value {
+    return this.constant('int32', Int32Array.from(data), shape);
+  }
+
   /** Appends a node and returns its outputs. */
   node(spec: NodeSpec): readonly Value[] {
     const id = this.counter++;
@@ -114,6 +119,25 @@ export class Graph {
     return output;
   }
 
+  /**
+   * Several nodes that are differentiated as one: what `build` appends has no derivative of its own, the given one stands for all of it.
+   * @param vjp as for a node, over `inputs` and the values that `build` returns
+   */
+  composite(inputs: readonly Value[], build: () => readonly Value[], vjp: Vjp): readonly Value[] {
+    const start = this.nodes.length;
+    const outputs = build();
+    this.nodes.length = start;
+    this.nodes.push({ inputs, outputs, vjp });
+    return outputs;
+  }
+
+  /** A composite with one output. */
+  compositeOf(inputs: readonly Value[], build: () => Value, vjp: (cotangent: Value) => readonly (Value | undefined)[]): Value {
+    const [output] = this.composite(inputs, () => [build()], ([dy]) => (dy === undefined ? inputs.map(() => undefined) : vjp(dy)));
+    if (output === undefined) throw new Error('A composite without outputs.');
+    return output;
+  }
+
   /** The serialised model. */
   toModel(): Uint8Array {
     return encodeModel({
@@ -125,7 +149,7 @@ export class Graph {
     });
   }
 
-  private constant(dtype: DType, data: Float32Array | Float64Array | BigInt64Array, shape: readonly number[]): Value {
+  private constant(dtype: DType, data: Float32Array | Float64Array | BigInt64Array | Int32Array, shape: readonly number[]): Value {
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     if (shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[dtype] !== bytes.length) {
       throw new Error(`A constant of ${String(data.length)} elements does not fill the shape [${shape.join(', ')}].`);

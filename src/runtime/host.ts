@@ -1,6 +1,8 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
 import type { NumericEnvironment } from '../shared/records.ts';
 import { C3Error } from '../shared/errors.ts';
+import { loadTrainingState, saveTrainingState } from './checkpoint.ts';
+import { DeviceWeights } from './deviceWeights.ts';
 import { Generator, type Completion, type GenerationControl, type GenerationRequest } from './generate.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model.ts';
 import type { TrainingContext } from './pack.ts';
@@ -36,6 +38,10 @@ export interface ModelRuntime {
   step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport>;
   /** Freezes the trained parameters as a snapshot and returns its name. */
   freeze(): Promise<string>;
+  /** Writes the training state with its optimiser, whole or not at all. */
+  saveCheckpoint(path: string): Promise<void>;
+  /** Goes back to a written training state; its parameters become a snapshot, whose name is returned. */
+  loadCheckpoint(path: string): Promise<string>;
   /** Writes a snapshot as float32 safetensors. */
   saveSnapshot(snapshot: string, path: string): Promise<void>;
   releaseSnapshot(snapshot: string): Promise<void>;
@@ -44,6 +50,7 @@ export interface ModelRuntime {
 
 interface Loaded {
   readonly config: TransformerConfig;
+  readonly weights: DeviceWeights;
   readonly generator: Generator;
   readonly trainer: Trainer;
   readonly snapshots: Map<string, Float32Array>;
@@ -65,9 +72,10 @@ export class ModelHost implements ModelRuntime {
     const { config, parameters } = await loadModel(folder);
     const snapshot = snapshotId(config, parameters);
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
-      const generator = await Generator.create(config, this.device);
+      const weights = new DeviceWeights(config, this.device);
+      const generator = await Generator.create(config, this.device, weights);
       await this.close();
-      this.loaded = { config, generator, trainer: new Trainer(config, this.device), snapshots: new Map(), training: undefined };
+      this.loaded = { config, weights, generator, trainer: new Trainer(config, this.device, weights), snapshots: new Map(), training: undefined };
     }
     this.loaded.snapshots.set(snapshot, parameters);
     return { snapshot, config, parameters: parameterCount(config) };
@@ -113,6 +121,18 @@ export class ModelHost implements ModelRuntime {
     return Promise.resolve(snapshot);
   }
 
+  async saveCheckpoint(path: string): Promise<void> {
+    const state = this.training();
+    await this.model().trainer.settle(state);
+    await saveTrainingState(state, path);
+  }
+
+  async loadCheckpoint(path: string): Promise<string> {
+    const loaded = this.model();
+    loaded.training = await loadTrainingState(loaded.config, path);
+    return this.freeze();
+  }
+
   async saveSnapshot(snapshot: string, path: string): Promise<void> {
     await saveParameters(this.model().config, this.weights(snapshot), path);
   }
@@ -127,6 +147,7 @@ export class ModelHost implements ModelRuntime {
     this.loaded = undefined;
     await loaded?.generator.release();
     await loaded?.trainer.release();
+    await loaded?.weights.release();
   }
 
   private model(): Loaded {

@@ -1,6 +1,6 @@
 /** A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face layout. */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
 import { z } from 'zod';
@@ -9,6 +9,7 @@ import { Stream, streamKey } from './random.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 import { floats } from './session.ts';
 import { graphParameterSpecs, parameterSpecs, type ParameterSpec, type TransformerConfig } from './transformer.ts';
+import { writeWhole } from './wholeFile.ts';
 
 /** Where a parameter lies in the flat vector. */
 export interface ParameterView {
@@ -37,9 +38,10 @@ const configSchema = z.object({
 });
 
 /** The layout of the flat parameter vector. */
-export function parameterViews(config: TransformerConfig): readonly ParameterView[] {
-  return consecutiveViews(parameterSpecs(config));
-}
+export const parameterViews = (config: TransformerConfig): readonly ParameterView[] => consecutiveViews(parameterSpecs(config));
+
+/** The same vector as graphs take it. */
+export const graphParameterViews = (config: TransformerConfig): readonly ParameterView[] => consecutiveViews(graphParameterSpecs(config));
 
 function consecutiveViews(specs: readonly ParameterSpec[]): readonly ParameterView[] {
   let offset = 0;
@@ -55,11 +57,9 @@ export function parameterCount(config: TransformerConfig): number {
   return parameterViews(config).reduce((total, view) => total + view.length, 0);
 }
 
-/** One tensor per parameter input of a graph, sharing the memory of the flat vector. */
-export function parameterFeeds(config: TransformerConfig, flat: Float32Array): Record<string, Tensor> {
-  const feeds: Record<string, Tensor> = {};
-  for (const { name, shape, offset, length } of consecutiveViews(graphParameterSpecs(config))) feeds[name] = floats(flat.subarray(offset, offset + length), shape);
-  return feeds;
+/** One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds. */
+export function parameterFeeds(config: TransformerConfig, flat: Float32Array, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
+  return Object.fromEntries(graphParameterViews(config).map(({ name, shape, offset, length }) => [rename(name), floats(flat.subarray(offset, offset + length), shape)]));
 }
 
 /**
@@ -126,17 +126,6 @@ export async function saveModel(folder: string, model: LoadedModel, dtype: 'F32'
   await mkdir(folder, { recursive: true });
   await writeWhole(join(folder, CONFIG_FILE), Buffer.from(`${JSON.stringify(configToJson(model.config), null, 2)}\n`));
   await saveParameters(model.config, model.parameters, join(folder, WEIGHTS_FILE), dtype);
-}
-
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.${String(process.pid)}.tmp`;
-  try {
-    await writeFile(temporary, bytes);
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw new C3Error('store', `Cannot write ${path}: ${messageOf(error)}; free space or choose another folder.`, { cause: error });
-  }
 }
 
 async function readNamed(path: string): Promise<Uint8Array> {

@@ -1,8 +1,8 @@
-/** Packing training data into rows: one shared context per row, followed by its messages as separate segments. */
+/** Packing training data into rows: a context, followed by its messages as separate segments. */
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error } from '../shared/errors.ts';
-import { counting, roundUp } from './generate.ts';
-import { floats, longs } from './session.ts';
+import { exactSlots } from './exactThreads.ts';
+import { floats, ints, longs } from './session.ts';
 import { checkTokens, type TransformerConfig } from './transformer.ts';
 
 export interface TrainingMessage {
@@ -30,15 +30,24 @@ export interface MicroBatch {
   readonly feeds: Readonly<Record<string, Tensor>>;
   readonly placements: readonly Placement[];
   readonly targets: number;
-  /** Share of input slots that hold padding. */
+  /** Input slots, and how many of them hold padding. */
+  readonly slots: number;
   readonly padding: number;
 }
 
-const TIME_MULTIPLE = 16;
+/** A context with some of its messages, by their indices. */
+interface PackedRow {
+  readonly context: number;
+  readonly messages: readonly number[];
+  readonly length: number;
+}
 
-/** Input tokens of a context packed with its messages; each message's last token is a target only. */
-export const packedLength = (context: TrainingContext): number =>
-  context.messages.reduce((total, message) => total + message.tokens.length - 1, context.prompt.length);
+/** Rows are this long or a multiple, so that vector instructions have no remainder. */
+export const TIME_MULTIPLE = 8;
+/** A micro-batch that is half full takes no row that would leave more than this share of its slots empty. */
+const TOLERATED_PADDING = 0.15;
+
+export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
 /** @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown token */
 export function checkContexts(config: TransformerConfig, contexts: readonly TrainingContext[]): void {
@@ -58,80 +67,99 @@ export function checkContexts(config: TransformerConfig, contexts: readonly Trai
 }
 
 /**
- * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order given).
- * A context is never split. With `weight`, every target counts that much in the loss.
+ * Rows: a context without its last token, then for each message that last token again, followed by the message without its own last one. Every
+ * target is so predicted at a place of its own, and a context is read once for all its messages.
+ * A message that is not the first stands at other slots than those at which it was sampled. That changes no bit while all slots are added up
+ * in one go (see exactSlots), so messages share a row only as far as that reaches.
  */
-export function packContexts(contexts: readonly TrainingContext[], maxTokens: number, weight: number): MicroBatch[] {
-  const order = contexts.map((_, index) => index).sort((a, b) => length(contexts, b) - length(contexts, a) || a - b);
-  const batches: number[][] = [];
+function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[]): PackedRow[] {
+  const limit = exactSlots(config);
+  return contexts.flatMap(({ prompt, messages }, context) => {
+    const rows: { context: number; messages: number[]; length: number }[] = [];
+    messages.forEach(({ tokens }, message) => {
+      const row = rows.at(-1);
+      if (row !== undefined && row.length + tokens.length <= limit) {
+        row.messages.push(message);
+        row.length += tokens.length;
+      } else rows.push({ context, messages: [message], length: prompt.length - 1 + tokens.length });
+    });
+    return rows;
+  });
+}
+
+/**
+ * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order given).
+ * With `weight`, every target counts that much in the loss.
+ */
+export function packContexts(config: TransformerConfig, contexts: readonly TrainingContext[], maxTokens: number, weight: number): MicroBatch[] {
+  const rows = rowsOf(config, contexts);
+  const order = rows.map((_, index) => index).sort((a, b) => (rows[b]?.length ?? 0) - (rows[a]?.length ?? 0) || a - b);
+  const batches: PackedRow[][] = [];
   let time = 0;
   for (const index of order) {
+    const row = rows[index];
+    if (row === undefined) continue;
     const current = batches.at(-1);
-    if (current === undefined || (current.length + 1) * time > maxTokens) {
-      batches.push([index]);
-      time = roundUp(length(contexts, index), TIME_MULTIPLE);
-    } else current.push(index);
+    const filled = (current?.length ?? 0) * time;
+    const uneven = 2 * filled >= maxTokens && row.length < (1 - TOLERATED_PADDING) * time;
+    if (current === undefined || filled + time > maxTokens || uneven) {
+      batches.push([row]);
+      time = roundUp(row.length, TIME_MULTIPLE);
+    } else current.push(row);
   }
   return batches.map((members) => packBatch(contexts, members, weight));
 }
 
-const length = (contexts: readonly TrainingContext[], index: number): number => {
-  const context = contexts[index];
-  return context === undefined ? 0 : packedLength(context);
-};
-
-function packBatch(contexts: readonly TrainingContext[], members: readonly number[], weight: number): MicroBatch {
-  const time = roundUp(Math.max(...members.map((index) => length(contexts, index))), TIME_MULTIPLE);
+function packBatch(contexts: readonly TrainingContext[], members: readonly PackedRow[], weight: number): MicroBatch {
+  const time = roundUp(Math.max(...members.map(({ length }) => length)), TIME_MULTIPLE);
   const slots = members.length * time;
-  const tokens = new BigInt64Array(slots);
+  const tokens = new Int32Array(slots);
   const positions = new BigInt64Array(slots);
-  const segments = new BigInt64Array(slots).fill(-1n);
-  const selected: bigint[] = [];
-  const targets: bigint[] = [];
+  const segments = new Int32Array(slots).fill(-1);
+  const selected: number[] = [];
+  const targets: number[] = [];
   const columns = { behaviour: [] as number[], reference: [] as number[], advantages: [] as number[] };
   const placements: Placement[] = [];
   let used = 0;
-  members.forEach((contextIndex, row) => {
-    const context = contexts[contextIndex];
-    if (context === undefined) return;
-    let slot = row * time;
+  members.forEach((row, index) => {
+    const prompt = contexts[row.context]?.prompt ?? new Int32Array();
+    let slot = index * time;
     const put = (token: number, position: number, segment: number): void => {
-      tokens[slot] = BigInt(token);
+      tokens[slot] = token;
       positions[slot] = BigInt(position);
-      segments[slot] = BigInt(segment);
+      segments[slot] = segment;
       slot++;
       used++;
     };
-    context.prompt.forEach((token, position) => {
-      put(token, position, 0);
-    });
-    const lastOfPrompt = slot - 1;
-    context.messages.forEach((message, messageIndex) => {
-      placements.push({ context: contextIndex, message: messageIndex, start: targets.length });
-      message.tokens.forEach((token, index) => {
-        selected.push(BigInt(index === 0 ? lastOfPrompt : slot - 1));
-        targets.push(BigInt(token));
-        for (const column of ['behaviour', 'reference', 'advantages'] as const) columns[column].push(message[column][index] ?? 0);
-        if (index < message.tokens.length - 1) put(token, context.prompt.length + index, messageIndex + 1);
+    for (let position = 0; position < prompt.length - 1; position++) put(prompt[position] ?? 0, position, 0);
+    row.messages.forEach((number, segment) => {
+      const message = contexts[row.context]?.messages[number];
+      if (message === undefined) return;
+      placements.push({ context: row.context, message: number, start: targets.length });
+      message.tokens.forEach((token, offset) => {
+        selected.push(slot);
+        targets.push(token);
+        for (const column of ['behaviour', 'reference', 'advantages'] as const) columns[column].push(message[column][offset] ?? 0);
+        put((offset === 0 ? prompt.at(-1) : message.tokens[offset - 1]) ?? 0, prompt.length - 1 + offset, segment + 1);
       });
     });
   });
-  // Two targets at least: a matrix product of one row takes another kernel. The copy weighs nothing.
-  if (targets.length === 1) {
-    selected.push(selected[0] ?? 0n);
-    targets.push(targets[0] ?? 0n);
-    for (const column of Object.values(columns)) column.push(column[0] ?? 0);
+  const real = targets.length;
+  // Two targets at least: a matrix product of one row takes another kernel. The second weighs nothing.
+  if (real === 1) {
+    selected.push(selected[0] === 0 ? 1 : 0);
+    targets.push(0);
+    for (const column of Object.values(columns)) column.push(0);
   }
-  const real = placements.reduce((total, { context, message }) => total + (contexts[context]?.messages[message]?.tokens.length ?? 0), 0);
+  const inverse = new Int32Array(slots).fill(selected.length);
+  selected.forEach((slot, place) => (inverse[slot] = place));
   const column = (values: readonly number[]): Tensor => floats(Float32Array.from(values), [values.length, 1]);
   return {
     feeds: {
-      tokens: longs(tokens, [members.length, time]),
-      positions: longs(positions, [members.length, time]),
-      segments: longs(segments, [members.length, time]),
-      slots: longs(counting(time), [time]),
-      selected: longs(BigInt64Array.from(selected), [selected.length]),
-      targets: longs(BigInt64Array.from(targets), [targets.length, 1]),
+      ...rowFeeds(tokens, positions, segments, members.length, time),
+      selected: ints(Int32Array.from(selected), [selected.length]),
+      inverse: ints(inverse, [slots]),
+      targets: ints(Int32Array.from(targets), [targets.length, 1]),
       weights: column(targets.map((_, index) => (index < real ? weight : 0))),
       behaviour: column(columns.behaviour),
       reference: column(columns.reference),
@@ -139,6 +167,18 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly numbe
     },
     placements,
     targets: real,
-    padding: 1 - used / slots,
+    slots,
+    padding: slots - used,
+  };
+}
+
+/** The inputs of `packedInputs`: tokens and segments by row and slot, positions likewise. */
+export function rowFeeds(tokens: Int32Array, positions: BigInt64Array, segments: Int32Array, rows: number, time: number): Record<string, Tensor> {
+  return {
+    tokens: ints(tokens, [rows, time]),
+    positions: longs(positions, [rows * time, 1]),
+    segments: ints(segments, [rows, time]),
+    slots: ints(Int32Array.from({ length: time }, (_, slot) => slot), [time]),
+    ones: floats(new Float32Array(2 * time).fill(1), [time, 2]),
   };
 }

@@ -73,6 +73,10 @@ async function perform(host: ModelHost, call: Call, control: Required<Generation
       return host.beginTraining(...call.arguments);
     case 'freeze':
       return host.freeze();
+    case 'saveCheckpoint':
+      return host.saveCheckpoint(...call.arguments);
+    case 'loadCheckpoint':
+      return host.loadCheckpoint(...call.arguments);
     case 'saveSnapshot':
       return host.saveSnapshot(...call.arguments);
     case 'releaseSnapshot':
@@ -149,6 +153,14 @@ class RemoteRuntime implements ModelRuntime {
     return this.call<string>({ method: 'freeze', arguments: [] });
   }
 
+  saveCheckpoint(path: string): Promise<void> {
+    return this.call<undefined>({ method: 'saveCheckpoint', arguments: [path] });
+  }
+
+  loadCheckpoint(path: string): Promise<string> {
+    return this.call<string>({ method: 'loadCheckpoint', arguments: [path] });
+  }
+
   saveSnapshot(snapshot: string, path: string): Promise<void> {
     return this.call<undefined>({ method: 'saveSnapshot', arguments: [snapshot, path] });
   }
@@ -170,6 +182,7 @@ class RemoteRuntime implements ModelRuntime {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     const id = this.nextId++;
     const flag = new Int32Array(new SharedArrayBuffer(4));
+    if (cancelled()) Atomics.store(flag, 0, 1);
     return new Promise<Answer>((resolve, reject) => {
       this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
       this.pending.set(id, {

@@ -18,24 +18,36 @@ export interface TokenSampling {
 export function sampleToken(row: Float32Array, sampling: TokenSampling, uniform: number): number {
   if (sampling.temperature === 0) return argmax(row);
   const kept = truncated(row, sampling);
-  const probabilities = new Float64Array(kept?.length ?? row.length);
-  let total = 0;
-  for (let index = 0; index < probabilities.length; index++) {
-    const probability = Math.exp(row[kept?.[index] ?? index] ?? -Infinity);
-    probabilities[index] = probability;
-    total += probability;
-  }
-  const threshold = uniform * total;
+  return kept === undefined ? fromAll(row, uniform) : fromSome(row, kept, uniform);
+}
+
+/** The log-probabilities are those of a whole distribution, so the sum is 1 and the search can stop where it is exceeded. */
+function fromAll(row: Float32Array, uniform: number): number {
   let cumulative = 0;
   let last = 0;
-  for (let index = 0; index < probabilities.length; index++) {
-    const probability = probabilities[index] ?? 0;
+  for (let token = 0; token < row.length; token++) {
+    const probability = Math.exp(row[token] ?? -Infinity);
     if (probability === 0) continue;
     cumulative += probability;
-    last = index;
-    if (cumulative > threshold) break;
+    last = token;
+    if (cumulative > uniform) break;
   }
-  return kept?.[last] ?? last;
+  return last;
+}
+
+function fromSome(row: Float32Array, kept: readonly number[], uniform: number): number {
+  let total = 0;
+  for (const token of kept) total += Math.exp(row[token] ?? -Infinity);
+  let cumulative = 0;
+  let last = kept[0] ?? 0;
+  for (const token of kept) {
+    const probability = Math.exp(row[token] ?? -Infinity);
+    if (probability === 0) continue;
+    cumulative += probability;
+    last = token;
+    if (cumulative > uniform * total) break;
+  }
+  return last;
 }
 
 function argmax(row: Float32Array): number {

@@ -1,11 +1,15 @@
-/** Scoring and optimiser steps over packed contexts, with gradient accumulation inside the graph. */
+/** Scoring and optimiser steps over packed contexts; gradients of micro-batches add up inside the graph. */
+import type { Tensor } from 'onnxruntime-node';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import { exactThreads } from './exactThreads.ts';
 import type { Graph } from './graph.ts';
-import { parameterFeeds } from './model.ts';
+import { found, type Held } from './deviceMemory.ts';
+import { disposeAll } from './deviceTensor.ts';
+import { DeviceWeights } from './deviceWeights.ts';
+import { graphParameterViews, parameterCount, parameterFeeds } from './model.ts';
 import { checkContexts, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
-import { floatData, floats, Session, type DeviceSettings, type Feeds } from './session.ts';
-import { ADAMW, buildScoreGraph, buildTrainingGraph, type LossKind } from './trainingGraph.ts';
+import { floatData, floats, keepsOutputs, Session, type DeviceSettings, type Feeds, type Outputs } from './session.ts';
+import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
 import type { TransformerConfig } from './transformer.ts';
 
 /** Everything an optimiser step changes. */
@@ -35,7 +39,9 @@ export interface StepResult {
   /** Largest |ratio - 1|. */
   readonly ratioDeviation: number;
   readonly gradientNorm: number;
+  /** Tokens that the loss counts. */
   readonly tokens: number;
+  /** Share of the input slots that held padding. */
   readonly padding: number;
 }
 
@@ -53,11 +59,19 @@ export const initialState = (parameters: Float32Array): TrainingState => ({
 export class Trainer {
   private readonly config: TransformerConfig;
   private readonly device: DeviceSettings;
+  private readonly weights: DeviceWeights;
+  private readonly ownsWeights: boolean;
   private readonly sessions = new Map<string, Promise<Session>>();
+  private nothing: Held | undefined;
+  /** The moments of the state that the last step returned, where they are not in its arrays yet. */
+  private moments: { readonly of: TrainingState; readonly held: Held } | undefined;
 
-  constructor(config: TransformerConfig, device: DeviceSettings) {
+  /** @param weights parameters on the device, where a generator shares them; whoever made them releases them, after this */
+  constructor(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights) {
     this.config = config;
     this.device = device;
+    this.weights = weights ?? new DeviceWeights(config, device);
+    this.ownsWeights = weights === undefined;
   }
 
   /**
@@ -66,11 +80,10 @@ export class Trainer {
    */
   async score(parameters: Float32Array, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
     checkContexts(this.config, contexts);
-    const exact = { threads: exactThreads(this.config, this.device.threads) };
-    const session = await this.session('score', () => buildScoreGraph(this.config), exact);
-    const weights = parameterFeeds(this.config, parameters);
+    const session = await this.session('score', () => buildScoreGraph(this.config), this.exact);
+    const weights = await this.weights.of(parameters);
     const result: Float32Array[][] = contexts.map(() => []);
-    for (const batch of packContexts(contexts, MICRO_BATCH_TOKENS, 0)) {
+    for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
       if (cancelled()) throw new CancelledError();
       const feeds = { ...weights, ...scoreFeeds(batch), temperature: floats(new Float32Array([temperature]), [1]) };
       distribute(floatData(await session.run(feeds), 'logprobs'), batch, contexts, result);
@@ -80,91 +93,162 @@ export class Trainer {
 
   /**
    * One optimiser step on the token mean over all contexts. Bad input or a cancel leaves the given state as it was.
+   * The state's momentum and variance are updated in place, on an accelerator by `settle` only; parameters are fresh, for a snapshot may hold the old ones.
    * @throws C3Error('input') when a context cannot be scored, C3Error('model') when the numbers overflow; CancelledError between micro-batches
    */
   async step(state: TrainingState, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepResult> {
     checkContexts(this.config, contexts);
-    const tokens = contexts.reduce((total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
-    const batches = packContexts(contexts, MICRO_BATCH_TOKENS, 1 / tokens);
-    const weights = parameterFeeds(this.config, state.parameters);
-    const vector = (data: Float32Array): ReturnType<typeof floats> => floats(data, [data.length]);
-    const scalar = (value: number): ReturnType<typeof floats> => floats(new Float32Array([value]), [1]);
-    const t = state.step + 1;
-    const totals = { loss: 0, kl: 0, clipFraction: 0, ratioDeviation: 0, padding: 0 };
-    let accumulated: Float32Array | undefined;
-    for (const [index, batch] of batches.entries()) {
-      if (cancelled()) throw new CancelledError();
-      const update = index === batches.length - 1;
-      const session = await this.trainingSession(settings.loss, accumulated !== undefined, update);
-      const outputs = await session.run({
-        ...weights,
-        ...(settings.loss === 'ppo' ? { ...batch.feeds, klCoefficient: scalar(settings.klCoefficient) } : supervisedFeeds(batch)),
-        temperature: scalar(settings.temperature),
-        ...(accumulated && { accumulated: vector(accumulated) }),
-        ...(update && {
-          parametersFlat: vector(state.parameters),
-          momentum: vector(state.momentum),
-          variance: vector(state.variance),
-          learningRate: scalar(settings.learningRate),
-          correction1: scalar(1 - ADAMW.beta1 ** t),
-          correction2: scalar(1 - ADAMW.beta2 ** t),
-        }),
-      });
-      const number = (name: string): number => floatData(outputs, name)[0] ?? NaN;
-      totals.loss += number('loss');
-      totals.padding += batch.padding / batches.length;
-      if (settings.loss === 'ppo') {
-        totals.kl += number('kl');
-        totals.clipFraction += number('clipped');
-        totals.ratioDeviation = Math.max(totals.ratioDeviation, number('deviation'));
-      }
-      if (!update) {
-        accumulated = floatData(outputs, 'gradient');
-        continue;
-      }
-      const gradientNorm = number('gradientNorm');
-      if (!Number.isFinite(totals.loss + gradientNorm)) {
-        throw new C3Error('model', `Optimiser step ${String(t)} gave a loss or gradient that is no finite number; lower the learning rate and resume.`);
-      }
-      const next: TrainingState = {
-        parameters: floatData(outputs, 'newParameters'),
-        momentum: floatData(outputs, 'newMomentum'),
-        variance: floatData(outputs, 'newVariance'),
-        step: t,
-      };
-      return { state: next, ...totals, gradientNorm, tokens };
+    const weights = await this.weights.of(state.parameters);
+    const { sums, ...totals } = await this.gradients(weights, contexts, settings, cancelled);
+    if (sums === undefined) return { state, ...totals, gradientNorm: 0 };
+    try {
+      return await this.update(state, weights, sums, settings.learningRate, totals);
+    } finally {
+      disposeAll(Object.values(sums));
     }
-    return { state, ...totals, gradientNorm: 0, tokens: 0 };
+  }
+
+  /** Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there already. */
+  async settle(state: TrainingState): Promise<void> {
+    if (this.moments?.of !== state) return;
+    const { held } = this.moments;
+    const tensors = await this.weights.memory.download(held);
+    for (const { name, offset } of graphParameterViews(this.config)) {
+      state.momentum.set(floatData(tensors, momentumName(name)), offset);
+      state.variance.set(floatData(tensors, varianceName(name)), offset);
+    }
+  }
+
+  /** Sums of loss and gradients over all micro-batches; no sums where there was nothing to learn from. */
+  private async gradients(weights: Held, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<Totals & { readonly sums: Held | undefined }> {
+    const tokens = contexts.reduce((total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
+    const totals = { loss: 0, kl: 0, clipFraction: 0, ratioDeviation: 0, tokens: 0, padding: 0 };
+    const session = await this.session(settings.loss, () => buildGradientGraph(this.config, settings), this.exact, graphParameterViews(this.config).map(({ name }) => gradientName(name)));
+    const batches = packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 1 / tokens);
+    const slots = batches.reduce((total, batch) => total + batch.slots, 0);
+    let sums: Held | undefined;
+    try {
+      for (const batch of batches) {
+        if (cancelled()) throw new CancelledError();
+        const { outputs, kept } = await session.runKeeping({
+          ...weights,
+          ...renamed(this.config, sums ?? (await this.zeros()), gradientName, accumulatedName),
+          ...(settings.loss === 'ppo' ? { ...batch.feeds, klCoefficient: scalar(settings.klCoefficient) } : supervisedFeeds(batch)),
+          temperature: scalar(settings.temperature),
+        });
+        if (sums !== undefined) disposeAll(Object.values(sums));
+        sums = kept;
+        totals.tokens = tokens;
+        totals.loss += numberOf(outputs, 'loss');
+        totals.padding += batch.padding / slots;
+        if (settings.loss === 'supervised') continue;
+        totals.kl += numberOf(outputs, 'kl');
+        totals.clipFraction += numberOf(outputs, 'clipped');
+        totals.ratioDeviation = Math.max(totals.ratioDeviation, numberOf(outputs, 'deviation'));
+      }
+    } catch (error) {
+      if (sums !== undefined) disposeAll(Object.values(sums));
+      throw error;
+    }
+    return { ...totals, sums };
+  }
+
+  /** AdamW with the summed gradients. Nothing of the state changes unless the result is finite. */
+  private async update(state: TrainingState, weights: Held, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+    const t = state.step + 1;
+    const names = graphParameterViews(this.config).map(({ name }) => name);
+    const changed = names.flatMap((name) => [name, momentumName(name), varianceName(name)]);
+    const session = await this.session('update', () => buildUpdateGraph(this.config, ADAMW), this.device, changed.map(updatedName));
+    const moments = await this.momentsOf(state);
+    const { outputs, kept } = await session.runKeeping({
+      ...weights,
+      ...sums,
+      ...moments,
+      learningRate: scalar(learningRate),
+      correction1: scalar(1 - ADAMW.beta1 ** t),
+      correction2: scalar(1 - ADAMW.beta2 ** t),
+    });
+    const gradientNorm = numberOf(outputs, 'gradientNorm');
+    if (!Number.isFinite(totals.loss + gradientNorm)) {
+      disposeAll(Object.values(kept));
+      throw new C3Error('model', `Optimiser step ${String(t)} gave a loss or gradient that is no finite number; lower the learning rate and resume.`);
+    }
+    const pick = (tensors: readonly string[]): Held => Object.fromEntries(tensors.map((name) => [name, found(kept, updatedName(name))]));
+    const updated = pick(names);
+    const read = await this.weights.memory.download(updated);
+    const parameters = new Float32Array(state.parameters.length);
+    for (const { name, offset } of graphParameterViews(this.config)) parameters.set(floatData(read, name), offset);
+    const next: TrainingState = { parameters, momentum: state.momentum, variance: state.variance, step: t };
+    this.forgetMoments();
+    this.moments = { of: next, held: pick(names.flatMap((name) => [momentumName(name), varianceName(name)])) };
+    if (keepsOutputs(this.device)) this.weights.put(parameters, updated);
+    else {
+      disposeAll(Object.values(updated));
+      await this.settle(next);
+      this.forgetMoments();
+    }
+    return { state: next, ...totals, gradientNorm };
+  }
+
+  /** A state's moments on the device: those that the last step left there, or copies of its arrays. */
+  private async momentsOf(state: TrainingState): Promise<Held> {
+    if (this.moments?.of === state) return this.moments.held;
+    this.forgetMoments();
+    const held = await this.weights.memory.upload({ ...parameterFeeds(this.config, state.momentum, momentumName), ...parameterFeeds(this.config, state.variance, varianceName) });
+    this.moments = { of: state, held };
+    return held;
+  }
+
+  private forgetMoments(): void {
+    if (this.moments !== undefined) disposeAll(Object.values(this.moments.held));
+    this.moments = undefined;
   }
 
   async release(): Promise<void> {
+    this.forgetMoments();
+    if (this.nothing !== undefined) disposeAll(Object.values(this.nothing));
+    this.nothing = undefined;
+    // Those that a step left there belong to its graph.
+    this.weights.clear();
     for (const session of this.sessions.values()) await (await session).release();
     this.sessions.clear();
+    if (this.ownsWeights) await this.weights.release();
   }
 
-  private trainingSession(loss: LossKind, accumulate: boolean, update: boolean): Promise<Session> {
-    const key = `${loss} ${String(accumulate)} ${String(update)}`;
-    return this.session(key, () => buildTrainingGraph(this.config, { loss, accumulate, update, adamw: ADAMW }), this.device);
+  /** Settings under which a result does not depend on what stands beside it. */
+  private get exact(): DeviceSettings {
+    return { ...this.device, threads: exactThreads(this.config, this.device.threads) };
   }
 
-  private session(key: string, build: () => Graph, device: DeviceSettings): Promise<Session> {
+  /** Sums before the first micro-batch. */
+  private async zeros(): Promise<Held> {
+    this.nothing ??= await this.weights.memory.upload(parameterFeeds(this.config, new Float32Array(parameterCount(this.config)), gradientName));
+    return this.nothing;
+  }
+
+  private session(key: string, build: () => Graph, device: DeviceSettings, keep: readonly string[] = []): Promise<Session> {
     const known = this.sessions.get(key);
     if (known !== undefined) return known;
-    const created = Session.create(build(), device);
+    const created = Session.create(build(), device, keep);
     this.sessions.set(key, created);
     return created;
   }
 }
 
-function scoreFeeds({ feeds }: MicroBatch): Feeds {
-  const { tokens, positions, segments, slots, selected, targets } = feeds;
-  return Object.fromEntries(Object.entries({ tokens, positions, segments, slots, selected, targets }).flatMap(([name, value]) => (value ? [[name, value]] : [])));
-}
+/** What a step showed before its update. */
+type Totals = Omit<StepResult, 'state' | 'gradientNorm'>;
 
-function supervisedFeeds(batch: MicroBatch): Feeds {
-  const weights = batch.feeds['weights'];
-  return { ...scoreFeeds(batch), ...(weights && { weights }) };
-}
+const scalar = (value: number): Tensor => floats(new Float32Array([value]), [1]);
+const numberOf = (outputs: Outputs, name: string): number => floatData(outputs, name)[0] ?? NaN;
+
+/** One tensor per parameter under other names. */
+const renamed = (config: TransformerConfig, held: Held, from: (name: string) => string, to: (name: string) => string): Held =>
+  Object.fromEntries(graphParameterViews(config).map(({ name }) => [to(name), found(held, from(name))]));
+
+const SCORE_INPUTS = ['tokens', 'positions', 'segments', 'slots', 'ones', 'selected', 'inverse', 'targets'];
+
+const scoreFeeds = ({ feeds }: MicroBatch): Feeds => Object.fromEntries(Object.entries(feeds).filter(([name]) => SCORE_INPUTS.includes(name)));
+const supervisedFeeds = ({ feeds }: MicroBatch): Feeds => Object.fromEntries(Object.entries(feeds).filter(([name]) => name === 'weights' || SCORE_INPUTS.includes(name)));
 
 function distribute(logprobs: Float32Array, batch: MicroBatch, contexts: readonly TrainingContext[], into: Float32Array[][]): void {
   for (const { context, message, start } of batch.placements) {

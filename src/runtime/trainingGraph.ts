@@ -1,17 +1,18 @@
-/** Graphs that score and train: forward pass over packed rows, loss, gradients, clipping and AdamW in one ONNX graph. */
+/** Graphs that score and train: the forward pass over packed rows, loss and gradients; and the optimiser step with clipping and AdamW. */
 import { gradients } from './autodiff.ts';
 import { Graph, type FloatType, type Value } from './graph.ts';
-import { abs, add, cast, clip, div, equal, exp, lessOrEqual, logicalAnd, logicalOr, minimum, mul, neg, select, sqrt, square, sub } from './ops/elementwise.ts';
-import { gatherElements, gatherRows } from './ops/gather.ts';
-import { logSoftmax } from './ops/normalise.ts';
+import { HIDDEN, type AttentionMask } from './ops/attention.ts';
+import { abs, add, cast, clip, div, equal, exp, lessOrEqual, logicalAnd, minimum, mul, neg, select, sqrt, square, sub } from './ops/elementwise.ts';
+import { gatherDistinctRows } from './ops/gather.ts';
+import { targetLogSoftmax } from './ops/normalise.ts';
 import { maxAll, sumAll } from './ops/reduce.ts';
 import { reshape, unsqueeze } from './ops/shape.ts';
-import { forward, logits, parameterInputs, type Parameters, type TransformerConfig } from './transformer.ts';
+import { forward, logits, type ForwardInputs } from './decoder.ts';
+import { parameterInputs, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */
 export const CLIP_EPSILON = 0.2;
 const LOG_RATIO_BOUND = 10;
-const MASKED = -1e9;
 
 export type LossKind = 'ppo' | 'supervised';
 
@@ -30,38 +31,48 @@ export const ADAMW: AdamWConstants = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, w
 
 export interface TrainingGraphOptions {
   readonly loss: LossKind;
-  /** Adds the gradients of earlier micro-batches, given as input `accumulated`. */
-  readonly accumulate: boolean;
-  /** With `update`, ends in new parameters and optimiser state; otherwise in the output `gradient`. */
-  readonly update: boolean;
-  readonly adamw: AdamWConstants;
   readonly float?: FloatType;
 }
 
+/** Names of the tensors that belong to a parameter. */
+export const gradientName = (parameter: string): string => `gradient.${parameter}`;
+export const accumulatedName = (parameter: string): string => `accumulated.${parameter}`;
+export const momentumName = (parameter: string): string => `momentum.${parameter}`;
+export const varianceName = (parameter: string): string => `variance.${parameter}`;
+export const updatedName = (tensor: string): string => `updated.${tensor}`;
+
 /**
  * Log-probabilities of target tokens in packed rows.
- * Inputs: tokens, positions, segments int64 [rows, time]; slots int64 [time] = 0, 1, ...; selected int64 [targets] (flat index of the position that predicts);
- * targets int64 [targets, 1]; temperature float [1].
+ * Inputs: tokens, segments int32 [rows, time]; positions int64 [rows * time, 1]; slots int32 [time] = 0, 1, ...; ones float [time, 2];
+ * selected int32 [targets] (flat index of the position that predicts, each once); inverse int32 [rows * time] (a position's place in
+ * `selected`, or the number of targets); targets int32 [targets, 1]; temperature float [1].
  * A position sees the earlier positions of its row that belong to segment 0 (the shared context) or to its own segment.
  * @returns [targets, 1]: log softmax(logits / temperature) at the target
  */
 function targetLogprobs(g: Graph, config: TransformerConfig, parameters: Parameters): Value {
-  const tokens = g.input('tokens', 'int64', ['rows', 'time']);
-  const positions = g.input('positions', 'int64', ['rows', 'time']);
-  const segments = g.input('segments', 'int64', ['rows', 'time']);
-  const { hidden } = forward(g, config, parameters, { tokens, positions, bias: packedBias(g, segments, g.input('slots', 'int64', ['time'])) });
-  const selected = g.input('selected', 'int64', ['targets']);
-  const rows = gatherRows(g, reshape(g, hidden, ['positions', config.hiddenSize]), selected);
-  const temperature = g.floatInput('temperature', [1]);
-  return gatherElements(g, logSoftmax(g, div(g, logits(g, config, parameters, rows), temperature)), g.input('targets', 'int64', ['targets', 1]));
+  const { hidden } = forward(g, config, parameters, packedInputs(g));
+  const flat = reshape(g, hidden, ['positions', config.hiddenSize]);
+  const rows = gatherDistinctRows(g, flat, g.input('selected', 'int32', ['targets']), g.input('inverse', 'int32', ['positions']));
+  const scaled = div(g, logits(g, config, parameters, rows), g.floatInput('temperature', [1]));
+  return targetLogSoftmax(g, scaled, g.input('targets', 'int32', ['targets', 1]));
 }
 
-/** [rows, 1, time, time]: 0 where position i may see position j, MASKED elsewhere. `slots` is 0, 1, ... time - 1. */
-export function packedBias(g: Graph, segments: Value, slots: Value): Value {
+/** The inputs of whole rows: tokens, positions, segments, slots and ones. */
+export function packedInputs(g: Graph): ForwardInputs {
+  const tokens = g.input('tokens', 'int32', ['rows', 'time']);
+  const positions = g.input('positions', 'int64', ['positions', 1]);
+  const mask = packedMask(g, g.input('segments', 'int32', ['rows', 'time']), g.input('slots', 'int32', ['time']));
+  return { tokens, positions, mask, ones: g.floatInput('ones', ['time', 2]) };
+}
+
+/** [rows, 1, time, time]: which position j a position i sees. `slots` is 0, 1, ... time - 1. */
+function packedMask(g: Graph, segments: Value, slots: Value): AttentionMask {
   const earlier = lessOrEqual(g, unsqueeze(g, slots, [0]), unsqueeze(g, slots, [1]));
-  const column = unsqueeze(g, segments, [1, 2]);
-  const shared = logicalOr(g, equal(g, column, g.ints([0], [])), equal(g, column, unsqueeze(g, segments, [1, 3])));
-  return select(g, logicalAnd(g, unsqueeze(g, earlier, [0, 1]), shared), g.scalar(0), g.scalar(MASKED));
+  const seen = unsqueeze(g, segments, [1, 2]);
+  // Zero where the seen segment is 0 or the own one.
+  const foreign = mul(g, seen, sub(g, seen, unsqueeze(g, segments, [1, 3])));
+  const sees = logicalAnd(g, unsqueeze(g, earlier, [0, 1]), equal(g, foreign, g.int32s([0], [])));
+  return { bias: select(g, sees, g.scalar(0), g.scalar(HIDDEN)), visible: cast(g, sees, g.float) };
 }
 
 /** Scores target tokens: output `logprobs` [targets, 1]. */
@@ -72,29 +83,25 @@ export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'f
 }
 
 /**
- * One training micro-batch.
+ * Loss and gradients of one micro-batch, added to those of earlier ones.
  *
- * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean);
- * for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1];
- * with `accumulate` accumulated float [parameters]; with `update` parametersFlat, momentum, variance float [parameters] and
- * learningRate, correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1].
- * Parameters are also given one by one, as graphParameterSpecs names them: views on the same flat vector.
- *
- * Outputs: loss [], logprobs [targets, 1]; for `ppo` kl [], clipped [], deviation [] (largest |ratio - 1|);
- * `gradient` [parameters], or with `update` newParameters, newMomentum, newVariance [parameters] and gradientNorm [].
+ * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean); `accumulated.NAME` of each
+ * parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1].
+ * Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], deviation [] (largest |ratio - 1|).
  */
-export function buildTrainingGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
-  const g = new Graph('train', options.float);
+export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
+  const g = new Graph('gradient', options.float);
   const parameters = parameterInputs(g, config);
   const logprobs = targetLogprobs(g, config, parameters);
   const weights = g.floatInput('weights', ['targets', 1]);
   const loss = options.loss === 'ppo' ? ppoLoss(g, logprobs, weights) : sumAll(g, mul(g, weights, neg(g, logprobs)));
   g.output('loss', loss);
   g.output('logprobs', logprobs);
-  const own = flatten(g, gradients(g, loss, [...parameters.values()]));
-  const gradient = options.accumulate ? add(g, own, g.floatInput('accumulated', own.shape)) : own;
-  if (options.update) appendAdamW(g, gradient, options.adamw);
-  else g.output('gradient', gradient);
+  const own = gradients(g, loss, [...parameters.values()]);
+  [...parameters.values()].forEach(({ name, shape }, index) => {
+    const gradient = own[index];
+    if (gradient !== undefined) g.output(gradientName(name), add(g, gradient, g.floatInput(accumulatedName(name), shape)));
+  });
   return g;
 }
 
@@ -112,38 +119,45 @@ function ppoLoss(g: Graph, logprobs: Value, weights: Value): Value {
   const k3 = sub(g, sub(g, exp(g, difference), difference), g.scalar(1));
   const penalty = mul(g, g.floatInput('klCoefficient', [1]), k3);
   g.output('kl', sumAll(g, mul(g, weights, k3)));
-  g.output('deviation', maxAll(g, abs(g, sub(g, ratio, g.scalar(1)))));
+  // A target that weighs nothing is only there to fill.
+  g.output('deviation', maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))));
   g.output('clipped', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, equal(g, ratio, clippedRatio), g.float)))));
   return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
 }
 
-/** All gradients as one vector, in the order of the parameters. */
-function flatten(g: Graph, parts: readonly Value[]): Value {
-  const sizes = parts.map((part) => part.shape.reduce<number>((product, dim) => product * Number(dim), 1));
-  return g.apply({
-    op: 'Concat',
-    inputs: parts.map((part, index) => reshape(g, part, [sizes[index] ?? 0])),
-    attributes: { axis: 0 },
-    dtype: g.float,
-    shape: [sizes.reduce((a, b) => a + b, 0)],
-  });
+/**
+ * AdamW (Loshchilov & Hutter 2019) after scaling the gradient to a global norm of at most maxNorm, tensor by tensor.
+ * Inputs, for each parameter: NAME, `gradient.NAME`, `momentum.NAME`, `variance.NAME`; learningRate, correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1].
+ * Outputs: `updated.NAME`, `updated.momentum.NAME`, `updated.variance.NAME`; gradientNorm [1].
+ */
+export function buildUpdateGraph(config: TransformerConfig, constants: AdamWConstants, float: FloatType = 'float32'): Graph {
+  const { beta1, beta2, epsilon, weightDecay, maxNorm } = constants;
+  const g = new Graph('update', float);
+  const parameters = [...parameterInputs(g, config).values()];
+  const gradientOf = new Map(parameters.map(({ name, shape }) => [name, g.floatInput(gradientName(name), shape)]));
+  const squares = [...gradientOf.values()].map((gradient) => reshape(g, sumOfSquares(g, gradient), [1]));
+  const norm = sqrt(g, sumAll(g, g.apply({ op: 'Concat', inputs: squares, attributes: { axis: 0 }, dtype: g.float, shape: [squares.length] })));
+  const scale = minimum(g, g.scalar(1), div(g, g.scalar(maxNorm), add(g, norm, g.scalar(1e-6))));
+  const rate = g.floatInput('learningRate', [1]);
+  const correction1 = g.floatInput('correction1', [1]);
+  const correction2 = g.floatInput('correction2', [1]);
+  for (const parameter of parameters) {
+    const { name, shape } = parameter;
+    const gradient = gradientOf.get(name);
+    if (gradient === undefined) continue;
+    const scaled = mul(g, gradient, scale);
+    const momentum = add(g, mul(g, g.floatInput(momentumName(name), shape), g.scalar(beta1)), mul(g, scaled, g.scalar(1 - beta1)));
+    const variance = add(g, mul(g, g.floatInput(varianceName(name), shape), g.scalar(beta2)), mul(g, square(g, scaled), g.scalar(1 - beta2)));
+    const direction = div(g, div(g, momentum, correction1), add(g, sqrt(g, div(g, variance, correction2)), g.scalar(epsilon)));
+    const decayed = weightDecay === 0 ? direction : add(g, direction, mul(g, parameter, g.scalar(weightDecay)));
+    g.output(updatedName(name), sub(g, parameter, mul(g, rate, decayed)));
+    g.output(updatedName(momentumName(name)), momentum);
+    g.output(updatedName(varianceName(name)), variance);
+  }
+  g.output('gradientNorm', reshape(g, norm, [1]));
+  return g;
 }
 
-/** AdamW (Loshchilov & Hutter) after scaling the gradient to a global norm of at most maxNorm. */
-function appendAdamW(g: Graph, gradient: Value, constants: AdamWConstants): void {
-  const { beta1, beta2, epsilon, weightDecay, maxNorm } = constants;
-  const vector = (name: string): Value => g.floatInput(name, gradient.shape);
-  const norm = sqrt(g, sumAll(g, square(g, gradient)));
-  const scale = minimum(g, g.scalar(1), div(g, g.scalar(maxNorm), add(g, norm, g.scalar(1e-6))));
-  const scaled = mul(g, gradient, scale);
-  const parameters = vector('parametersFlat');
-  const momentum = add(g, mul(g, vector('momentum'), g.scalar(beta1)), mul(g, scaled, g.scalar(1 - beta1)));
-  const variance = add(g, mul(g, vector('variance'), g.scalar(beta2)), mul(g, square(g, scaled), g.scalar(1 - beta2)));
-  const rate = g.floatInput('learningRate', [1]);
-  const direction = div(g, div(g, momentum, g.floatInput('correction1', [1])), add(g, sqrt(g, div(g, variance, g.floatInput('correction2', [1]))), g.scalar(epsilon)));
-  const decayed = weightDecay === 0 ? direction : add(g, direction, mul(g, parameters, g.scalar(weightDecay)));
-  g.output('newParameters', sub(g, parameters, mul(g, rate, decayed)));
-  g.output('newMomentum', momentum);
-  g.output('newVariance', variance);
-  g.output('gradientNorm', norm);
+function sumOfSquares(g: Graph, x: Value): Value {
+  return g.apply({ op: 'ReduceSumSquare', inputs: [x], attributes: { keepdims: 0 }, dtype: x.dtype, shape: [] });
 }

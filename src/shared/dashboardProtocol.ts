@@ -2,6 +2,7 @@
 import type { RunStage } from './engineProtocol.ts';
 import { anyOf, literal, nullable, object, text, type Guarded } from './guard.ts';
 import type { RunRecord, Step } from './records.ts';
+import type { ShownStatus } from './runStatus.ts';
 
 /** What the panel keeps across a reload. */
 export const isDashboardState = object({
@@ -28,6 +29,7 @@ export interface LiveProgress {
 export interface DashboardSnapshot {
   readonly runs: readonly RunChoice[];
   readonly run: RunRecord;
+  readonly status: ShownStatus;
   /** Training steps by iteration, at most STEPS_SHOWN: every `stride`-th and the last. */
   readonly steps: readonly Step[];
   readonly stride: number;
@@ -46,6 +48,7 @@ export const isDashboardToHost = anyOf(
   object({ type: literal('ready'), run: nullable(text(200)) }),
   object({ type: literal('choose'), run: text(200) }),
   object({ type: literal('startRun') }),
+  object({ type: literal('resumeRun'), run: text(200) }),
   object({ type: literal('cancelRun') }),
   object({ type: literal('taxonomy'), run: text(200) }),
 );

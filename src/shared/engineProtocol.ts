@@ -1,6 +1,6 @@
 /** The typed JSON-RPC messages between the extension and the engine process. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
-import type { BucketView, RunSummary, StepMetrics, TaxonomyClass } from './records.ts';
+import type { BucketView, RunSummary, StepMetrics, TaxonomyClass, VerificationReport } from './records.ts';
 
 export interface InitializeParams {
   /** Absolute path of the store; created with its folder when the first run starts. */
@@ -18,6 +18,11 @@ export interface StartRunParams {
   readonly config: string | null;
   /** `key.path=value`, as on the command line. */
   readonly overrides: readonly string[];
+}
+
+export interface ResumeRunParams {
+  /** A run of the store that is not done: cancelled, failed, or left behind by a crash. */
+  readonly run: string;
 }
 
 export type RunStage = 'load' | 'evaluate-before' | 'train' | 'evaluate-after';
@@ -40,11 +45,25 @@ export interface ReplayParams {
   readonly replays: number;
   /** A typed alternative, beside the sampled ones. */
   readonly text: string | null;
+  /** True: no common random numbers; every alternative draws its own. */
+  readonly independent?: boolean;
 }
 
 export interface ReplayProgress {
   readonly message: number;
   readonly bucket: BucketView;
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface VerifyParams {
+  /** The replays that this message stands for are re-executed. */
+  readonly message: number;
+}
+
+export interface VerifyProgress {
+  readonly message: number;
+  /** Replays re-executed, of how many. */
   readonly done: number;
   readonly total: number;
 }
@@ -56,7 +75,12 @@ export interface TaxonomyParams {
 export interface ProviderReport {
   readonly name: string;
   readonly available: boolean;
+  /** What its self-test said, or why it is not available. */
   readonly selfTest: string | null;
+  /** Whether a row's result depends on the rows beside it; null where that was not measured. */
+  readonly batchInvariance: string | null;
+  /** Name of the device behind it. */
+  readonly device: string | null;
 }
 
 export interface DoctorReport {
@@ -65,16 +89,20 @@ export interface DoctorReport {
   readonly store: { readonly path: string; readonly state: string };
 }
 
-/** Requests; `run/start` and `replay/start` answer at the end of the work and honour JSON-RPC cancellation. */
+/** Requests; `run/start`, `run/resume` and `replay/start` answer at the end of the work and honour JSON-RPC cancellation. */
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
 export const StartRunRequest = new RequestType<StartRunParams, RunSummary, void>('run/start');
+/** Takes an interrupted run to its end; a finished one answers with its summary at once. Progress and cancellation as for `run/start`. */
+export const ResumeRunRequest = new RequestType<ResumeRunParams, RunSummary, void>('run/resume');
 export const ReplayRequest = new RequestType<ReplayParams, BucketView, void>('replay/start');
+export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
 export const TaxonomyRequest = new RequestType<TaxonomyParams, readonly TaxonomyClass[], void>('taxonomy');
 export const DoctorRequest = new RequestType0<DoctorReport, void>('doctor');
 export const ShutdownRequest = new RequestType0<null, void>('shutdown');
 
 export const RunProgressNotification = new NotificationType<RunProgress>('run/progress');
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
+export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');
 
 /** JSON-RPC error codes of the engine: the user cancelled, or a C3Error whose kind stands in `data.kind`. */
 export const CANCELLED_CODE = -32800;

@@ -175,9 +175,32 @@ export interface NewReplay {
   readonly leaf: number;
   readonly return: number | null;
   readonly evaluatorCalls: number;
-  /** SHA-256 over the token hashes of the whole continuation. */
+  /** SHA-256 over what the messages of the whole continuation are (tokens, text, context, stream, sampling, log-probabilities) and what it returned. */
   readonly tokenHash: string;
   readonly environment: number;
+}
+
+export type VerificationResult = 'identical' | 'different' | 'notComparable';
+
+/** What re-executing the replays of a message showed, in words. */
+export interface VerificationMark {
+  readonly state: VerificationResult | 'unverified';
+  /** A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `not comparable`, `not verified yet`. */
+  readonly label: string;
+  /** The reason, in one sentence. */
+  readonly detail: string;
+}
+
+/** What re-executing a set of replays showed. */
+export interface VerificationReport {
+  readonly checked: number;
+  readonly identical: number;
+  readonly different: number;
+  readonly notComparable: number;
+  /** The first difference in the order of the replays; the token is null where it is not one of a token. */
+  readonly firstDifference: { readonly replay: number; readonly message: number; readonly token: number | null; readonly detail: string } | null;
+  /** Why the first that could not be compared could not; null where all could. */
+  readonly firstReason: string | null;
 }
 
 export interface Replay extends NewReplay {
@@ -209,6 +232,8 @@ export interface Alternative {
   readonly credit: Credit | null;
   /** True: re-execution gave identical tokens; false: it differed; null: not measured. */
   readonly verified: boolean | null;
+  /** The same in words, with the reason; null where it has no replay. */
+  readonly verification: VerificationMark | null;
 }
 
 export interface BucketView extends Bucket {
@@ -259,6 +284,8 @@ export interface RunSummary {
   readonly seed: number;
   readonly steps: number;
   readonly evaluatorCalls: number;
+  /** Further calls, at most, whose results were lost when the run was interrupted. Absent in runs that were stored before these were counted. */
+  readonly lostEvaluatorCalls?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
   readonly accuracy: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };

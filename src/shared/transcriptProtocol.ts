@@ -6,7 +6,8 @@
  * `revision` changes whenever the layout does, and the panel then drops the rows that it holds.
  */
 import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from './guard.ts';
-import type { BucketView, Credit, FinishReason, Message } from './records.ts';
+import type { Draws } from './draws.ts';
+import type { BucketView, Credit, FinishReason, Message, VerificationMark } from './records.ts';
 
 /** Rows in one window. */
 export const WINDOW = 200;
@@ -57,6 +58,12 @@ export interface TranscriptRow {
   readonly branch: boolean;
 }
 
+/** A row with the mark that it wears. */
+export interface MarkedRow extends TranscriptRow {
+  /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
+  readonly verification: VerificationMark | null;
+}
+
 /** Where a message stands in the layout. */
 export interface RowPlace {
   readonly message: number;
@@ -84,12 +91,17 @@ export interface ReplayState {
   readonly error: string | null;
 }
 
+/** A bucket with how the continuations in it drew their random numbers; null where there are none to compare. */
+export interface DrawnBucket extends BucketView {
+  readonly draws: Draws | null;
+}
+
 export interface MessageDetail {
   readonly message: Message;
   /** The exact model input that this message answered; null when it is not stored. */
   readonly context: string | null;
   /** Buckets that hold the message or that were asked for from it: the run's own first, then requests, newest first. */
-  readonly buckets: readonly BucketView[];
+  readonly buckets: readonly DrawnBucket[];
 }
 
 export interface ReplayDefaults {
@@ -119,7 +131,7 @@ export type TranscriptFromHost =
     }
   /** The transcript grew: the panel answers with another `ready`. */
   | { readonly type: 'changed' }
-  | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly TranscriptRow[] }
+  | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly MarkedRow[] }
   | { readonly type: 'detail'; readonly id: number; readonly detail: MessageDetail }
   | { readonly type: 'reveal'; readonly place: RowPlace }
   | { readonly type: 'replay'; readonly state: ReplayState }
@@ -138,7 +150,10 @@ export const isTranscriptToHost = anyOf(
     alternatives: integer(0, MAX_ALTERNATIVES),
     replays: integer(1, MAX_REPLAYS),
     text: nullable(text()),
+    independent: literal(true, false),
   }),
+  // Re-execute the replays that a message stands for.
+  object({ type: literal('verify'), message: integer() }),
   object({ type: literal('cancelReplay') }),
 );
 export type TranscriptToHost = Guarded<typeof isTranscriptToHost>;

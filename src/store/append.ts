@@ -1,8 +1,9 @@
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../shared/errors.ts';
-import type { Credit, NewBucket, NewDecision, NewEpisode, NewReplay, RunStatus, Sampling, Snapshot } from '../shared/records.ts';
+import type { RunStatus, Snapshot } from '../shared/records.ts';
 import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
+import { accountWriter } from './runAccounts.ts';
 import { guarded, translate } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import { textWriter } from './texts.ts';
@@ -12,15 +13,8 @@ import type { NewLabel, NewRun, NewVerification, StoreReader, StoreWriter } from
 
 type Appenders = Omit<StoreWriter, keyof StoreReader>;
 
-/** A row in which instance and snapshot are named by their numbers in the store. */
-type Keyed<Row> = Omit<Row, 'instance' | 'snapshot'> & { readonly instance: number; readonly snapshot: number };
-type DecisionRow = Keyed<Omit<NewDecision, 'context' | 'contextKey' | 'text' | 'tokens' | 'logprobs' | 'sampling'>> & Sampling & {
-  readonly context: number;
-  readonly message: number;
-  readonly tokenHash: string;
-  readonly tokens: Buffer;
-  readonly logprobs: Buffer;
-};
+/** The tables that grow fastest take their values by position, in the order of the columns named: by name costs a look-up for each value. */
+type Value = string | number | Buffer | null;
 
 /** All appending functions on a connection. */
 export function appendersOf(session: Session): Appenders {
@@ -48,6 +42,7 @@ export function appendersOf(session: Session): Appenders {
     transaction,
     ...runAppenders(session, keys),
     ...creditAppenders(session),
+    ...accountWriter(session),
     insertInstances: together((instances) => { instances.forEach(keys.storeInstance); }),
     environmentId: together(keys.environmentId),
     insertDecision: together(decisionAppender(session, keys, texts)),
@@ -55,29 +50,21 @@ export function appendersOf(session: Session): Appenders {
 }
 
 function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): StoreWriter['insertDecision'] {
-  const insert = db.prepare<[DecisionRow]>(`
+  const insert = db.prepare<[readonly Value[]]>(`
     INSERT INTO decision (run, phase, iteration, instance, snapshot, environment, event_type, turn, position, parent, bucket, sibling_index, context,
       message, stream_key, temperature, top_p, top_k, max_new_tokens, finish, prompt_tokens, reused_tokens, token_hash, tokens, logprobs)
-    VALUES (@run, @phase, @iteration, @instance, @snapshot, @environment, @eventType, @turn, @position, @parent, @bucket, @siblingIndex, @context,
-      @message, @streamKey, @temperature, @topP, @topK, @maxNewTokens, @finish, @promptTokens, @reusedTokens, @tokenHash, @tokens, @logprobs)`);
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   return (decision) => {
-    const { run, instance, snapshot, context, contextKey, text, tokens, logprobs, sampling, ...rest } = decision;
+    const { run, tokens, logprobs, sampling } = decision;
     if (logprobs.length !== 0 && logprobs.length !== tokens.length) {
       throw new C3Error('store', `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.eventType}): give one each, or none.`);
     }
-    const row: DecisionRow = {
-      ...rest,
-      ...sampling,
-      run,
-      instance: keys.instanceId(instance),
-      snapshot: keys.snapshotId(run, snapshot),
-      context: texts.contextId(contextKey, context),
-      message: texts.textId(text),
-      tokenHash: tokenHash(tokens),
-      tokens: bytesOf(tokens),
-      logprobs: bytesOf(logprobs),
-    };
-    return Number(insert.run(row).lastInsertRowid);
+    return Number(insert.run([
+      run, decision.phase, decision.iteration, keys.instanceId(decision.instance), keys.snapshotId(run, decision.snapshot), decision.environment,
+      decision.eventType, decision.turn, decision.position, decision.parent, decision.bucket, decision.siblingIndex,
+      texts.contextId(decision.contextKey, decision.context), texts.textId(decision.text), decision.streamKey, sampling.temperature, sampling.topP,
+      sampling.topK, sampling.maxNewTokens, decision.finish, decision.promptTokens, decision.reusedTokens, tokenHash(tokens), bytesOf(tokens), bytesOf(logprobs),
+    ]).lastInsertRowid);
   };
 }
 
@@ -99,12 +86,10 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     ON CONFLICT (run, iteration) DO UPDATE SET snapshot = excluded.snapshot, ledger = excluded.ledger WHERE metrics IS NULL`);
   const finishStep = db.prepare<[{ run: string; iteration: number; metrics: string; ledger: string }]>(
     'UPDATE step SET metrics = @metrics, ledger = @ledger WHERE run = @run AND iteration = @iteration AND metrics IS NULL');
-  const insertEpisode = db.prepare<[Omit<NewEpisode, 'instance'> & { instance: number }]>(`
-    INSERT INTO episode (run, phase, iteration, instance, leaf, return, rule, evaluator_calls)
-    VALUES (@run, @phase, @iteration, @instance, @leaf, @return, @rule, @evaluatorCalls)`);
-  const insertBucket = db.prepare<[Keyed<NewBucket>]>(`
-    INSERT INTO bucket (run, origin, iteration, instance, event_type, turn, context_key, snapshot, message)
-    VALUES (@run, @origin, @iteration, @instance, @eventType, @turn, @contextKey, @snapshot, @message)`);
+  const insertEpisode = db.prepare<[readonly Value[]]>(`
+    INSERT INTO episode (run, phase, iteration, instance, leaf, return, rule, evaluator_calls) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertBucket = db.prepare<[readonly Value[]]>(`
+    INSERT INTO bucket (run, origin, iteration, instance, event_type, turn, context_key, snapshot, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const countRequests = db.prepare<[string], number>("SELECT count(*) FROM bucket WHERE run = ? AND origin = 'request'").pluck();
 
   function mustChange(changes: number, what: string): void {
@@ -132,10 +117,11 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     }),
     insertEpisode: guarded(session, (episode) => {
       refuseNotFinite(`return of the episode of message ${episode.leaf}`, episode.return);
-      return Number(insertEpisode.run({ ...episode, instance: keys.instanceId(episode.instance) }).lastInsertRowid);
+      const { run, phase, iteration, instance, leaf, rule, evaluatorCalls } = episode;
+      return Number(insertEpisode.run([run, phase, iteration, keys.instanceId(instance), leaf, episode.return, rule, evaluatorCalls]).lastInsertRowid);
     }),
-    insertBucket: guarded(session, (bucket) => {
-      const row = { ...bucket, instance: keys.instanceId(bucket.instance), snapshot: keys.snapshotId(bucket.run, bucket.snapshot) };
+    insertBucket: guarded(session, ({ run, origin, iteration, instance, eventType, turn, contextKey, snapshot, message }) => {
+      const row = [run, origin, iteration, keys.instanceId(instance), eventType, turn, contextKey, keys.snapshotId(run, snapshot), message];
       return Number(insertBucket.run(row).lastInsertRowid);
     }),
     nextRequestNumber: guarded(session, (run) => (countRequests.get(run) ?? 0) + 1),
@@ -147,12 +133,10 @@ type CreditAppenders = Pick<Appenders, 'insertAlternative' | 'insertReplay' | 'i
 function creditAppenders(session: Session): CreditAppenders {
   const { db } = session;
   const insertAlternative = db.prepare<[number, number, number, 0 | 1]>('INSERT INTO alternative (bucket, decision, idx, original) VALUES (?, ?, ?, ?)');
-  const insertReplay = db.prepare<[NewReplay]>(`
-    INSERT INTO replay (bucket, alternative, replay_index, leaf, return, evaluator_calls, token_hash, environment)
-    VALUES (@bucket, @alternative, @replayIndex, @leaf, @return, @evaluatorCalls, @tokenHash, @environment)`);
-  const insertCredit = db.prepare<[Credit & { bucket: number; decision: number }]>(`
-    INSERT INTO credit (bucket, decision, estimator, value, low, high, n, evaluator_calls, interval)
-    VALUES (@bucket, @decision, @estimator, @value, @low, @high, @n, @evaluatorCalls, @interval)`);
+  const insertReplay = db.prepare<[readonly Value[]]>(`
+    INSERT INTO replay (bucket, alternative, replay_index, leaf, return, evaluator_calls, token_hash, environment) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertCredit = db.prepare<[readonly Value[]]>(`
+    INSERT INTO credit (bucket, decision, estimator, value, low, high, n, evaluator_calls, interval) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertVerification = db.prepare<[NewVerification]>(
     'INSERT INTO verification (replay, result, detail, environment) VALUES (@replay, @result, @detail, @environment)');
   const insertLabel = db.prepare<[NewLabel]>(
@@ -162,13 +146,14 @@ function creditAppenders(session: Session): CreditAppenders {
     insertAlternative: guarded(session, (bucket, decision, index, original) => { insertAlternative.run(bucket, decision, index, original ? 1 : 0); }),
     insertReplay: guarded(session, (replay) => {
       refuseNotFinite(`return of replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
-      return Number(insertReplay.run(replay).lastInsertRowid);
+      const { bucket, alternative, replayIndex, leaf, evaluatorCalls, tokenHash, environment } = replay;
+      return Number(insertReplay.run([bucket, alternative, replayIndex, leaf, replay.return, evaluatorCalls, tokenHash, environment]).lastInsertRowid);
     }),
-    insertCredit: guarded(session, (bucket, decision, credit) => {
-      for (const [name, value] of Object.entries({ value: credit.value, low: credit.low, high: credit.high })) {
-        refuseNotFinite(`${name} of the credit of message ${decision}`, value);
-      }
-      return Number(insertCredit.run({ ...credit, bucket, decision }).lastInsertRowid);
+    insertCredit: guarded(session, (bucket, decision, { estimator, value, low, high, n, evaluatorCalls, interval }) => {
+      refuseNotFinite(`value of the credit of message ${decision}`, value);
+      refuseNotFinite(`lower bound of the credit of message ${decision}`, low);
+      refuseNotFinite(`upper bound of the credit of message ${decision}`, high);
+      return Number(insertCredit.run([bucket, decision, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid);
     }),
     insertVerification: guarded(session, (verification) => Number(insertVerification.run(verification).lastInsertRowid)),
     insertLabel: guarded(session, (label) => Number(insertLabel.run(label).lastInsertRowid)),

@@ -1,10 +1,12 @@
 /**
- * The writer lock: a file beside the store, created exclusively, that names its owner.
+ * The writer lock: a file beside the store, created exclusively and with its content at once, that names its owner.
  *
- * A lock whose owner is gone is taken over. Only the process that could create `<lock>.takeover` exclusively may remove
- * an abandoned lock, and it looks again after creating it: so no two processes ever both believe that they own the store.
+ * A lock whose owner is gone is taken over. Only the process that could create the claim on that very lock exclusively may remove
+ * it, and it looks again after creating it: so no two processes ever both believe that they own the store. A claim whose owner is gone too
+ * is not removed before the lock is; it is claimed in its turn. So a process may be killed at any moment without barring the next.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { C3Error } from '../shared/errors.ts';
 import { codeOf, storeError } from './sqlite.ts';
@@ -44,7 +46,7 @@ export function acquireLock(storePath: string): () => void {
     const found = readIfThere(lock);
     if (found !== null) {
       refuseLiveOwner(storePath, lock, found);
-      removeAbandoned(storePath, lock, found);
+      removeAbandoned(storePath, lock, found, content);
     }
   }
   throw new C3Error('store', `The store ${storePath} changed hands while its lock ${lock} was asked for: try again.`);
@@ -63,38 +65,71 @@ function refuseLiveOwner(storePath: string, lock: string, content: string): void
   }
 }
 
-function removeAbandoned(storePath: string, lock: string, abandoned: string): void {
-  const claim = `${lock}.takeover`;
-  if (!createExclusively(storePath, claim, `${process.pid}\n`)) {
-    throw new C3Error('store', `Another process is taking over the store ${storePath}: try again, or delete ${claim} if no C3 process runs.`);
+/** Removes the lock if it is still the abandoned one. @param content names this process */
+function removeAbandoned(storePath: string, lock: string, abandoned: string, content: string): void {
+  const claims: string[] = [];
+  for (let dead = abandoned; ; ) {
+    const claim = `${lock}.takeover-${hash('sha256', dead).slice(0, 16)}`;
+    claims.unshift(claim);
+    if (createExclusively(storePath, claim, content)) {
+      break;
+    }
+    const found = readIfThere(claim);
+    if (found === null) {
+      // Whoever held it is done: the lock is another one now.
+      return;
+    }
+    const claimant = parseOwner(found);
+    if (claimant === null || claimant.host !== hostname() || isAlive(claimant)) {
+      throw new C3Error('store', `Another process is taking over the store ${storePath}: try again, or delete ${claim} if no C3 process runs.`);
+    }
+    dead = found;
   }
   try {
     if (readIfThere(lock) === abandoned) {
       unlinkSync(lock);
     }
   } finally {
-    unlinkSync(claim);
+    for (const claim of claims) {
+      rmSync(claim, { force: true });
+    }
   }
 }
 
 /** Creates the file with its content, or says false when it is there already. */
 function createExclusively(storePath: string, path: string, content: string): boolean {
-  let file: number;
+  const prepared = `${path}.${process.pid}.new`;
   try {
-    file = openSync(path, 'wx');
+    writeThrough(prepared, content, 'w');
+    try {
+      linkSync(prepared, path);
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') {
+        return false;
+      }
+      // A file system without links: the file is empty for a moment.
+      writeThrough(path, content, 'wx');
+    }
+    return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') {
       return false;
     }
     throw storeError(storePath, error);
+  } finally {
+    rmSync(prepared, { force: true });
   }
+}
+
+/** Writes a small file and forces it to the disk; a new one that cannot be written is removed. */
+function writeThrough(path: string, content: string, flags: 'w' | 'wx'): void {
+  const file = openSync(path, flags);
   try {
     writeSync(file, content);
     fsyncSync(file);
-    return true;
   } catch (error) {
     unlinkSync(path);
-    throw storeError(storePath, error);
+    throw error;
   } finally {
     closeSync(file);
   }

@@ -1,13 +1,15 @@
 /** Reading buckets: their alternatives, replays, credits, verifications and labels. */
 import type { Alternative, Bucket, BucketOrigin, BucketView, FinishReason, Phase, Replay } from '../shared/records.ts';
-import type { CreditOf, TreeOf } from './readMessages.ts';
+import { markOf } from '../shared/verification.ts';
+import type { CreditOf } from './readMessages.ts';
+import type { TreeOf } from './readTrees.ts';
 import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
-import type { Label, Page, StoredCredit, StoreReader, Verification, VerificationResult } from './types.ts';
+import type { ContextInstance, Label, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from './types.ts';
 
-type BucketReaders = Pick<StoreReader, 'bucket' | 'bucketView' | 'bucketsFor' | 'bucketsOfRun' | 'countBuckets' | 'replaysOfBucket'
-  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'labelsOfMessage' | 'labelsOfBucket'>;
+type BucketReaders = Pick<StoreReader, 'bucket' | 'bucketView' | 'bucketsFor' | 'bucketsOfContext' | 'requestsOf' | 'bucketsOfRun' | 'countBuckets' | 'replaysOfBucket'
+  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'verdictsOfBucket' | 'newestVerification' | 'labelsOfMessage' | 'labelsOfBucket'>;
 
 interface AlternativeRow {
   readonly decision: number;
@@ -19,11 +21,9 @@ interface AlternativeRow {
   readonly phase: Phase;
   readonly iteration: number;
 }
-interface ReplayOutcome {
-  readonly alternative: number;
+interface ReplayOutcome extends ReplayVerdict {
   readonly return: number | null;
   readonly evaluatorCalls: number;
-  readonly result: VerificationResult | null;
 }
 interface RunOrigin {
   readonly run: string;
@@ -55,16 +55,25 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
     FROM member JOIN decision ON decision.id = member.decision JOIN text ON text.id = decision.message
     ORDER BY idx, original DESC, decision.id`);
   const outcomes = db.prepare<[number], ReplayOutcome>(`
-    SELECT alternative, return, evaluator_calls AS evaluatorCalls,
-      (SELECT result FROM verification WHERE verification.replay = replay.id ORDER BY id DESC LIMIT 1) AS result
-    FROM replay WHERE bucket = ? ORDER BY alternative, replay_index`);
+    SELECT alternative, leaf, replay_index AS replayIndex, return, evaluator_calls AS evaluatorCalls, result, coalesce(detail, '') AS detail
+    FROM replay LEFT JOIN verification ON verification.id = (SELECT max(id) FROM verification WHERE verification.replay = replay.id)
+    WHERE bucket = ? ORDER BY alternative, replay_index`);
+  const newestVerification = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM verification').pluck();
   const owner = db.prepare<[number], { bucket: number | null }>('SELECT bucket FROM decision WHERE id = ?');
   const sameContext = db.prepare<[{ decision: number }], number>(`
     SELECT bucket.id FROM decision JOIN context ON context.id = decision.context
     JOIN bucket ON bucket.run = decision.run AND bucket.event_type = decision.event_type AND bucket.context_key = context.key
     WHERE decision.id = @decision AND (bucket.origin = 'request' OR bucket.id = decision.bucket) ORDER BY bucket.id`).pluck();
+  const ofContext = db.prepare<[ContextInstance & Page], Bucket>(`
+    ${BUCKET} WHERE bucket.run = @run AND event_type = @eventType AND context_key = @contextKey ORDER BY bucket.id LIMIT @limit OFFSET @offset`);
+  const requests = db.prepare<[string, string], Bucket>(`
+    ${BUCKET} WHERE bucket.run = ? AND origin = 'request' AND bucket.instance = (SELECT id FROM instance WHERE uid_sha = ?) ORDER BY bucket.id`);
+  // Each half comes in order from the index (run, origin), so that a page needs no sorting of the whole run.
   const ofRun = db.prepare<[RunOrigin & Page], number>(`
-    SELECT id FROM bucket WHERE run = @run AND (@origin IS NULL OR origin = @origin) ORDER BY id LIMIT @limit OFFSET @offset`).pluck();
+    SELECT id FROM bucket WHERE run = @run AND origin = 'training' AND coalesce(@origin, origin) = origin
+    UNION ALL
+    SELECT id FROM bucket WHERE run = @run AND origin = 'request' AND coalesce(@origin, origin) = origin
+    ORDER BY id LIMIT @limit OFFSET @offset`).pluck();
   const countOfRun = db.prepare<[RunOrigin], number>('SELECT count(*) FROM bucket WHERE run = @run AND (@origin IS NULL OR origin = @origin)').pluck();
   const replaysOfBucket = db.prepare<[number], Replay>(`${REPLAY} WHERE replay.bucket = ? ORDER BY alternative, replay_index`);
   const replaysOfRun = db.prepare<[{ run: string } & Page], Replay>(`
@@ -98,6 +107,7 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
       evaluatorCalls: scored.reduce((sum, outcome) => sum + outcome.evaluatorCalls, 0),
       credit: creditOf(of.id, row.decision),
       verified: verdictOf(replays),
+      verification: markOf(replays),
     };
   }
 
@@ -110,6 +120,8 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
       }
       return sameContext.all({ decision }).map(viewOf);
     }),
+    bucketsOfContext: guarded(session, ({ run, eventType, contextKey, ...page }) => ofContext.all({ run, eventType, contextKey, ...checkedPage(page) })),
+    requestsOf: guarded(session, (run, uidSha) => requests.all(run, uidSha)),
     bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) => ofRun.all({ run, origin, ...checkedPage(page) }).map(viewOf)),
     countBuckets: guarded(session, ({ run, origin = null }) => countOfRun.get({ run, origin }) ?? 0),
     replaysOfBucket: guarded(session, (id) => replaysOfBucket.all(id)),
@@ -117,6 +129,8 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
     countReplays: guarded(session, (run) => countReplays.get(run) ?? 0),
     credits: guarded(session, (id) => credits.all(id)),
     verifications: guarded(session, (replay) => verifications.all(replay)),
+    verdictsOfBucket: guarded(session, (id) => outcomes.all(id).map(({ alternative, leaf, replayIndex, result, detail }) => ({ alternative, leaf, replayIndex, result, detail }))),
+    newestVerification: guarded(session, () => newestVerification.get() ?? 0),
     labelsOfMessage: guarded(session, (message) => labelsOfMessage.all(message)),
     labelsOfBucket: guarded(session, (id) => labelsOfBucket.all(id)),
   };

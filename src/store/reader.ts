@@ -3,8 +3,12 @@ import { resolve } from 'node:path';
 import { C3Error } from '../shared/errors.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
-import { creditReader, messageReaders, treeReader } from './readMessages.ts';
+import { iterationReaders } from './readIterations.ts';
+import { creditReader, messageReader, messageReaders } from './readMessages.ts';
 import { runReaders } from './readRuns.ts';
+import { searchReaders } from './readSearch.ts';
+import { outlineReaders, treeReader } from './readTrees.ts';
+import { accountReader } from './runAccounts.ts';
 import { connect, loadSqlite, translate } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import type { StoreReader } from './types.ts';
@@ -38,12 +42,16 @@ export function openStoreForReading(path: string): StoreReader {
 export function readersOf(session: Session, close: () => void): StoreReader {
   return translate(session.path, () => {
     const treeOf = treeReader(session);
-    const creditOf = creditReader(session);
+    const messagesOf = messageReader(session, treeOf);
     return {
       path: session.path,
       ...runReaders(session),
-      ...messageReaders(session, treeOf, creditOf),
-      ...bucketReaders(session, treeOf, creditOf),
+      ...iterationReaders(session),
+      ...accountReader(session),
+      ...messageReaders(session, treeOf, messagesOf),
+      ...outlineReaders(session, treeOf),
+      ...searchReaders(session, messagesOf),
+      ...bucketReaders(session, treeOf, creditReader(session)),
       close,
     };
   });

@@ -13,9 +13,15 @@ export interface LeafEpisode {
   readonly evaluatorCalls: number;
 }
 
+/** A place in the outline of a tree. */
+export interface TreeEntry {
+  readonly id: number;
+  readonly parent: number | null;
+}
+
 export interface Tree {
-  /** Decision ids in depth-first order. */
-  readonly order: readonly number[];
+  /** Every decision in depth-first order, siblings by their index. */
+  readonly entries: readonly TreeEntry[];
   /** The mean return of the unmasked episodes at or below a decision and their number. */
   outcome(id: number): { readonly return: number | null; readonly leaves: number };
   /** The episodes at or below a decision, leaves in depth-first order. */
@@ -48,7 +54,7 @@ export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpiso
   const ordered = depthFirst(roots);
   addUp(ordered, nodes);
   return {
-    order: ordered.map((node) => node.row.id),
+    entries: ordered.map(({ row: { id, parent } }) => ({ id, parent })),
     outcome: (id) => {
       const node = nodes.get(id);
       return node === undefined || node.leaves === 0 ? { return: null, leaves: 0 } : { return: node.sum / node.leaves, leaves: node.leaves };

@@ -1,7 +1,7 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type {
   Bucket, BucketOrigin, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode,
-  NewReplay, NumericEnvironment, Phase, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics,
+  NewReplay, NumericEnvironment, Phase, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics, VerificationResult,
 } from '../shared/records.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
@@ -20,6 +20,27 @@ export interface Round {
 /** The decisions of one instance in one round: the tree that a transcript shows. `instance` is a uidSha. */
 export interface TreeGroup extends Round {
   readonly instance: string;
+}
+
+/** What a role was shown in a run: the context that buckets are linked by. */
+export interface ContextInstance {
+  readonly run: string;
+  readonly eventType: string;
+  readonly contextKey: string;
+}
+
+/** The shape of a transcript tree, without its texts. */
+export interface GroupOutline {
+  /** Another text whenever a message, a return or a credit was added to the group. */
+  readonly version: string;
+  /** Every message in depth-first order, siblings by their index. A parent may stand outside the group. */
+  readonly messages: readonly { readonly id: number; readonly parent: number | null }[];
+}
+
+/** Messages found. */
+export interface FoundMessages extends MessagePage {
+  /** True when there are more than `total`, too many to rank: the newest then come first instead of the best. */
+  readonly more: boolean;
 }
 
 export interface BucketQuery {
@@ -51,8 +72,44 @@ export interface NewStep {
   readonly iteration: number;
   /** The behaviour policy of this iteration. */
   readonly snapshot: string;
-  /** Cumulative cost before the step. */
+  /** Cumulative cost when the step's messages were stored. */
   readonly ledger: Ledger;
+}
+
+/** What a run's rows do not tell. */
+export interface RunAccount {
+  /** Evaluator calls of the work that was begun last and is not stored yet; lost, at most as many, when the run ends before it is. */
+  readonly pendingCalls: number;
+  /** Evaluator calls whose results were lost so far, at most. */
+  readonly lostCalls: number;
+  /** Seconds spent on the run by all processes that worked on it. */
+  readonly seconds: number;
+  /** Those of them that went into training. */
+  readonly trainingSeconds: number;
+  /** Seconds that sampling took in the training iteration whose messages were stored last. */
+  readonly samplingSeconds: number;
+}
+
+/** A message as the optimiser learned from it. */
+export interface TrainingMessage {
+  readonly bucket: number;
+  readonly context: string;
+  readonly promptTokens: number;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  /** Its credit by the estimator that was asked for; null where there is none. */
+  readonly credit: number | null;
+}
+
+/** What the decisions at one position of the protocol cost, under one environment. */
+export interface PositionCost {
+  readonly eventType: string;
+  readonly position: number;
+  readonly environment: number;
+  readonly decisions: number;
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+  readonly completionTokens: number;
 }
 
 export interface StoredCredit extends Credit {
@@ -60,7 +117,11 @@ export interface StoredCredit extends Credit {
   readonly decision: number;
 }
 
-export type VerificationResult = 'identical' | 'different' | 'notComparable';
+/** A replay with its newest verification; null while it was not re-executed. */
+export interface ReplayVerdict extends Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'> {
+  readonly result: VerificationResult | null;
+  readonly detail: string;
+}
 
 /** What the re-execution of a stored replay showed, and where it ran. */
 export interface NewVerification {
@@ -126,23 +187,37 @@ export interface StoreReader {
   /** Episodes of a round in the order in which they were appended. */
   episodes(query: Round & Page): Episode[];
   countEpisodes(round: Round): number;
+  /** The messages of a training iteration in the order in which they were appended: buckets, then alternatives. */
+  trainingMessages(run: string, iteration: number, estimator: string): TrainingMessage[];
+  /** What a run's own decisions cost (replay requests left out), positions in the order in which they first came. */
+  costs(run: string): PositionCost[];
+  /** The run's account; null for one that has none yet. */
+  account(run: string): RunAccount | null;
 
   /** The message with its tokens and its context. */
   decision(id: number): Decision;
   message(id: number): Message;
+  /** Many messages in the order of the ids as given; far quicker than one by one. */
+  messages(ids: readonly number[]): Message[];
   /** Messages whose parent this is, of any phase, by phase and sibling index. */
   children(decision: number): Message[];
   /** The path from the root of the episode to this decision. */
   chain(leaf: number): Message[];
   /** One window of a transcript tree in depth-first order, siblings by their index. */
   transcript(query: TreeGroup & Page): MessagePage;
+  /** The shape of a transcript tree; what it shows is read by windows. */
+  outline(group: TreeGroup): GroupOutline;
   /** Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter or digit finds nothing. */
-  searchMessages(query: SearchQuery): MessagePage;
+  searchMessages(query: SearchQuery): FoundMessages;
 
   /** A bucket with its alternatives and what is known of them. */
   bucketView(id: number): BucketView;
   /** The bucket that the message belongs to and every request's bucket of the same context, newest last. */
   bucketsFor(decision: number): BucketView[];
+  /** Buckets of one context, oldest first. */
+  bucketsOfContext(query: ContextInstance & Page): Bucket[];
+  /** The buckets of a run's replay requests on one instance (a uidSha), oldest first. */
+  requestsOf(run: string, instance: string): Bucket[];
   /** Buckets of a run in the order in which they were appended. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];
   countBuckets(query: BucketQuery): number;
@@ -156,11 +231,17 @@ export interface StoreReader {
   credits(bucket: number): StoredCredit[];
   /** Verifications of a replay, oldest first. */
   verifications(replay: number): Verification[];
+  /** The replays of a bucket by alternative and m, each with its newest verification. */
+  verdictsOfBucket(bucket: number): ReplayVerdict[];
+  /** The number of the newest verification in the store; 0 while there is none. */
+  newestVerification(): number;
   /** The user's labels on a message, oldest first. */
   labelsOfMessage(message: number): Label[];
   /** The user's labels on a bucket, oldest first. */
   labelsOfBucket(bucket: number): Label[];
   counts(): StoreCounts;
+  /** Another text whenever anything in the store may have changed; costs next to nothing. */
+  version(): string;
 
   close(): void;
 }
@@ -197,6 +278,8 @@ export interface StoreWriter extends StoreReader {
   insertStep(step: NewStep): void;
   /** Adds a begun step's metrics and its cumulative cost. */
   finishStep(run: string, iteration: number, metrics: StepMetrics, ledger: Ledger): void;
+  /** Rewrites a run's account. */
+  writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;
   insertLabel(label: NewLabel): number;
   /** The number of the run's next replay request: its request buckets + 1. */

@@ -54,7 +54,8 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
   }
 }
 
-function prepareForWriting(db: Connection, path: string, { maxPages }: WriterOptions): void {
+/** Brings the store up to date and gives the connection the settings of every writer. */
+export function prepareForWriting(db: Connection, path: string, { maxPages }: WriterOptions): void {
   if (maxPages !== undefined) {
     db.pragma(`max_page_count = ${maxPages}`);
   }

@@ -1,36 +1,40 @@
 /** From credited groups to training tuples. */
 import { mean, populationVariance } from '../credit/describe.ts';
 import { groupNormalise } from '../credit/groupNormalise.ts';
-import type { CreditedGroup } from '../replay/record.ts';
 import type { TrainingContext } from '../runtime/pack.ts';
+import type { TrainingMessage } from '../store/types.ts';
+
+/** One sampling group as the optimiser learns from it: the alternatives of one context. */
+export interface LearningGroup {
+  readonly prompt: Int32Array;
+  readonly messages: readonly Pick<TrainingMessage, 'tokens' | 'logprobs' | 'credit'>[];
+}
 
 /**
  * One training context per group: its prompt once, every credited message with one advantage for all of its tokens (C3 equation 15).
  * A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out; a group without credited messages vanishes.
  */
-export function trainingContexts(groups: readonly CreditedGroup[], normalise: boolean): TrainingContext[] {
-  return groups.flatMap(({ nodes, credits }) => {
-    const credited = nodes.flatMap((node, index) => {
-      const credit = credits[index];
-      return credit === null || credit === undefined ? [] : [{ node, value: credit.value }];
-    });
-    const first = credited[0];
-    if (first === undefined) return [];
-    const raw = credited.map(({ value }) => value);
+export function trainingContexts(groups: readonly LearningGroup[], normalise: boolean): TrainingContext[] {
+  return groups.flatMap(({ prompt, messages }) => {
+    const credited = messages.filter(({ credit }) => credit !== null);
+    if (credited.length === 0) return [];
+    const raw = creditsOf({ messages });
     const values = normalise ? groupNormalise(raw) : raw;
     return [
       {
-        prompt: first.node.answer.prompt,
-        messages: credited.map(({ node }, index) => ({
-          tokens: node.answer.tokens,
-          behaviour: node.answer.logprobs,
-          reference: new Float32Array(node.answer.tokens.length),
-          advantages: new Float32Array(node.answer.tokens.length).fill(values[index] ?? 0),
+        prompt,
+        messages: credited.map(({ tokens, logprobs }, index) => ({
+          tokens,
+          behaviour: logprobs,
+          reference: new Float32Array(tokens.length),
+          advantages: new Float32Array(tokens.length).fill(values[index] ?? 0),
         })),
       },
     ];
   });
 }
+
+const creditsOf = ({ messages }: Pick<LearningGroup, 'messages'>): number[] => messages.flatMap(({ credit }) => (credit === null ? [] : [credit]));
 
 /** The contexts with the reference policy's log-probabilities, given per context and message. */
 export function withReference(contexts: readonly TrainingContext[], reference: readonly (readonly Float32Array[])[]): TrainingContext[] {
@@ -60,9 +64,9 @@ export function shapeWithK1(contexts: readonly TrainingContext[], beta: number):
 }
 
 /** Mean within-group population variance of the credits (C3 section 5.3, within-context variance). */
-export function creditVariance(groups: readonly CreditedGroup[]): number {
-  const variances = groups.flatMap(({ credits }) => {
-    const values = credits.flatMap((credit) => (credit === null ? [] : [credit.value]));
+export function creditVariance(groups: readonly LearningGroup[]): number {
+  const variances = groups.flatMap((group) => {
+    const values = creditsOf(group);
     return values.length < 2 ? [] : [populationVariance(values)];
   });
   return variances.length === 0 ? 0 : mean(variances);

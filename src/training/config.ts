@@ -2,6 +2,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { ESTIMATORS } from '../credit/creditBucket.ts';
+import { DEVICE_REQUESTS } from '../shared/devices.ts';
 import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
 import type { Sampling } from '../shared/records.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
@@ -33,6 +34,10 @@ export const configSchema = z.strictObject({
   /** Training iterations; 0 evaluates only. */
   steps: z.int().min(0).default(36),
   instances_per_step: positive.default(32),
+  /** Steps between two checkpoints of the optimiser; a crash loses no step, but those since the last checkpoint are executed again. */
+  checkpoint_every: positive.default(6),
+  /** Steps between two snapshots whose weights are kept (the last always is); those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch. */
+  snapshot_every: positive.default(1),
   /** Messages sampled per position of the protocol. */
   fanout: z.array(positive).min(1).default([2, 4]),
   /** Evaluator calls per instance and step. */
@@ -50,6 +55,8 @@ export const configSchema = z.strictObject({
       estimator: z.enum(ESTIMATORS).default('loo'),
       /** Z-scoring within a group. It erases the leave-one-out ablation: both estimators then give the same advantages. */
       group_normalise: z.boolean().default(false),
+      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. */
+      common_random_numbers: z.boolean().default(true),
       return_clip: z.number().positive().default(10),
     })
     .prefault({}),
@@ -71,7 +78,13 @@ export const configSchema = z.strictObject({
       batch: positive.default(256),
     })
     .prefault({}),
-  device: z.strictObject({ threads: z.int().positive().max(64).default(2) }).prefault({}),
+  /** Where the run computes; `device: webgpu` is short for its provider. `auto` takes the first accelerator that is exact and faster than the CPU. */
+  device: z
+    .preprocess(
+      (value) => (typeof value === 'string' ? { provider: value } : value),
+      z.strictObject({ provider: z.enum(DEVICE_REQUESTS).default('cpu'), threads: z.int().positive().max(64).default(2) }),
+    )
+    .prefault({}),
 });
 
 export type RunConfig = z.infer<typeof configSchema>;

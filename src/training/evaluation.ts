@@ -19,8 +19,13 @@ export interface EvaluationSettings {
 
 export interface EvaluationControl {
   readonly cancelled: () => boolean;
+  /** Hears of a batch before its evaluator calls are made. */
+  readonly onBegin: (calls: number) => void;
   readonly onBatch: (done: number, roots: readonly TreeNode[]) => void;
 }
+
+/** 1 where an episode's return reaches the number of its scored messages, else 0; null where it is masked. */
+export const solved = (value: number | null, scored: number): number | null => (value === null ? null : value >= scored ? 1 : 0);
 
 /**
  * Evaluates every instance once. The sampled streams depend on the seed and the instance alone, so two policies are compared on the same numbers.
@@ -33,6 +38,7 @@ export async function evaluate(settings: EvaluationSettings, instances: readonly
   const results: (number | null)[] = [];
   for (let start = 0; start < instances.length; start += settings.batch) {
     const members = instances.slice(start, start + settings.batch);
+    control.onBegin(members.length * scored);
     const roots = await grow(
       {
         protocol: settings.protocol,
@@ -42,6 +48,8 @@ export async function evaluate(settings: EvaluationSettings, instances: readonly
         sampling,
         seed: settings.seed,
         scope: `evaluation:${settings.kind}`,
+        // One continuation each: nothing is shared within an evaluation, and two evaluations compare on the same numbers.
+        commonRandomNumbers: true,
       },
       members.map((instance) => ({ instance, node: null })),
       positions,
@@ -50,8 +58,7 @@ export async function evaluate(settings: EvaluationSettings, instances: readonly
     );
     for (const root of roots) {
       const leaf = leavesOf(root)[0];
-      const total = leaf === undefined ? null : returnOf(leaf);
-      results.push(total === null ? null : total >= scored ? 1 : 0);
+      results.push(solved(leaf === undefined ? null : returnOf(leaf), scored));
     }
     control.onBatch(Math.min(instances.length, start + members.length), roots);
   }

@@ -1,23 +1,24 @@
-/** One run: evaluation before, C3 iterations (Algorithm 1), evaluation after; everything is stored as it happens. */
-import { join } from 'node:path';
+/** One run: evaluation before, C3 iterations (Algorithm 1), evaluation after; everything is stored as it happens, and an interrupted run goes on where it stood. */
+import { mean } from '../credit/describe.ts';
 import { pairedBootstrap, wilson } from '../credit/interval.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
-import { LedgerCounter } from '../replay/budget.ts';
 import { recordSubtree, type RoundRecord } from '../replay/record.ts';
-import type { TreeNode } from '../replay/tree.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { RunProgress, RunStage } from '../shared/engineProtocol.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { EvaluationKind, Instance, Interval, RunStatus, RunSummary, StepMetrics } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { CostAccount } from './account.ts';
+import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile } from './checkpoints.ts';
 import { runSampling, type RunConfig } from './config.ts';
-import { evaluate } from './evaluation.ts';
-import { fanoutProblem, iterate } from './iteration.ts';
-import { cosineSchedule } from './schedule.ts';
+import { evaluate, solved } from './evaluation.ts';
+import { fanoutProblem, sampleIteration } from './iteration.ts';
+import { learn, type LearnInput } from './learn.ts';
+import { restoreTraining, snapshotAfter } from './restore.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;
@@ -33,7 +34,7 @@ export interface RunDependencies {
   /** The run's recipe as the store keeps it. */
   readonly recipe: string;
   readonly modelFolder: string;
-  /** Where the weights of this run's snapshots are kept. */
+  /** Where the weights of this run's snapshots and its checkpoints are kept. */
   readonly snapshotFolder: string;
   /** Seconds, for the ledger only. */
   readonly clock: () => number;
@@ -50,7 +51,7 @@ export interface RunControl {
 type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
 
 /**
- * Runs to the end. The run's row ends as done, cancelled or failed; what was stored before stays.
+ * Begins a run and takes it to its end. The run's row ends as done, cancelled or failed; what was stored before stays.
  * @throws CancelledError; C3Error, before anything is stored where the configuration or the instances do not fit
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
@@ -62,6 +63,29 @@ export async function runTraining(id: string, config: RunConfig, dependencies: R
     store.insertSnapshot({ id: base, run: id, iteration: 0, base: dependencies.modelFolder, file: null });
     store.insertInstances([...evaluation, ...train.slice(0, config.steps * config.instances_per_step)]);
   });
+  return toTheEnd(id, config, dependencies, control);
+}
+
+/**
+ * Takes a run that was interrupted to its end: the same weights and rows as if it had not been. Configuration and instances are those that it began with.
+ * @throws CancelledError; C3Error, before anything is changed where the model or the numeric environment is another one than the run's
+ */
+export async function resumeTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
+  const { store, base, modelFolder, runtime } = dependencies;
+  if (snapshotAfter(store, id, 0).id !== base) {
+    throw new C3Error('input', `Run ${id} cannot be resumed: the model in ${modelFolder} is no longer the one that it began with; put its weights back, or start a new run.`);
+  }
+  const here = JSON.stringify(runtime.environment);
+  const other = store.costs(id).map(({ environment }) => JSON.stringify(store.environment(environment))).find((environment) => environment !== here);
+  if (other !== undefined) {
+    throw new C3Error('input', `Run ${id} cannot be resumed exactly: it was made with ${other} and this is ${here}; resume it there, or start a new run.`);
+  }
+  store.updateRunStatus(id, 'running', null, null);
+  return toTheEnd(id, config, dependencies, control);
+}
+
+async function toTheEnd(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
+  const { store, now } = dependencies;
   try {
     const summary = await new Run(id, config, dependencies, control).execute();
     store.updateRunStatus(id, 'done', now(), summary);
@@ -81,34 +105,40 @@ function recordEnd(store: StoreWriter, id: string, status: RunStatus, at: string
   }
 }
 
+/** Everything is asked of the store, step by step: a run that begins is one of which nothing is stored yet. */
 class Run {
   private readonly id: string;
   private readonly config: RunConfig;
   private readonly dependencies: RunDependencies;
   private readonly control: RunControl;
-  private readonly ledger: LedgerCounter;
+  private readonly account: CostAccount;
   private readonly environment: number;
+  private readonly learning: LearnInput;
 
   constructor(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl) {
+    const { store, runtime, protocol, clock } = dependencies;
     this.id = id;
     this.config = config;
     this.dependencies = dependencies;
     this.control = control;
-    this.ledger = new LedgerCounter(dependencies.clock);
-    this.environment = dependencies.store.environmentId(dependencies.runtime.environment);
+    this.account = new CostAccount(store, id, protocol, clock);
+    this.environment = store.environmentId(runtime.environment);
+    this.learning = { ...dependencies, run: id, config, cancelled: control.cancelled };
   }
 
   async execute(): Promise<RunSummary> {
-    const { config, control } = this;
-    const { store, base, evaluation, clock } = this.dependencies;
-    this.progress('load', 1, 1, 'The model is loaded');
+    const { config, control, account } = this;
+    const { store, base, evaluation, snapshotFolder } = this.dependencies;
+    this.progress('load', 1, 1, `Run ${this.id}: the model is loaded`);
+    account.write();
+    await removeUnfinished(snapshotFolder);
     const before = await this.evaluateBoth('before', base);
-    const started = clock();
-    const final = config.steps === 0 ? base : await this.train(base);
-    const seconds = clock() - started;
+    account.beginTraining();
+    const final = await this.train(base);
+    account.endTraining();
     const after = config.steps === 0 ? before : await this.evaluateBoth('after', final);
     if (control.cancelled()) throw new CancelledError();
-    const cost = this.ledger.read();
+    const cost = account.ledger();
     const compare = (kind: EvaluationKind): RunSummary['accuracy'] => comparison(before[kind], after[kind], config.steps > 0 && evaluation.length > 0, config.seed);
     return {
       run: this.id,
@@ -116,57 +146,36 @@ class Run {
       seed: config.seed,
       steps: config.steps,
       evaluatorCalls: cost.evaluatorCalls,
+      lostEvaluatorCalls: account.lostCalls,
       tokens: cost.tokens,
       decisions: cost.decisions,
       accuracy: compare('greedy'),
       passAt1: compare('sampled'),
-      seconds,
+      seconds: account.trainingSeconds,
       store: store.path,
     };
   }
 
+  /** Trains from where the store says that the run stands. @returns the final snapshot, held by the runtime */
   private async train(base: string): Promise<string> {
     const { config } = this;
-    const { runtime, store, tokenizer, train, protocol, evaluator, snapshotFolder, modelFolder } = this.dependencies;
-    const rate = cosineSchedule({
-      peak: config.ppo.learning_rate,
-      warmupFraction: config.ppo.warmup_fraction,
-      totalSteps: config.steps * config.ppo.epochs,
-      floorFraction: config.ppo.final_fraction,
-    });
-    await runtime.beginTraining(base);
-    this.progress('train', 0, config.steps, `Training: step 1 of ${String(config.steps)}`);
+    const { runtime, store, train, clock } = this.dependencies;
+    const finished = store.run(this.id).steps;
+    if (finished === config.steps) return this.finalWeights(base);
+    let snapshot = await this.restore(finished);
+    this.progress('train', finished, config.steps, `Training: step ${String(finished + 1)} of ${String(config.steps)}`);
     // Fewer than asked for where there are fewer: the same question twice in one step would only repeat the same numbers.
     const perStep = Math.min(config.instances_per_step, train.length);
-    let snapshot = base;
-    for (let iteration = 1; iteration <= config.steps; iteration++) {
-      store.insertStep({ run: this.id, iteration, snapshot, ledger: this.ledger.read() });
-      const instances = Array.from({ length: perStep }, (_, index) => train[((iteration - 1) * perStep + index) % train.length]).flatMap((instance) => instance ?? []);
-      const metrics = await iterate({
-        config,
-        iteration,
-        instances,
-        policy: new LocalPolicy(runtime, tokenizer, snapshot),
-        reference: base,
-        runtime,
-        protocol,
-        evaluator,
-        store,
-        round: this.round('train', iteration, snapshot),
-        learningRate: (epoch) => rate((iteration - 1) * config.ppo.epochs + epoch),
-        clock: this.dependencies.clock,
-        cancelled: this.control.cancelled,
-        onTree: (roots) => {
-          this.book(roots);
-        },
-      });
+    for (let iteration = finished + 1; iteration <= config.steps; iteration++) {
+      // Messages that are stored already were sampled before an interruption.
+      if (store.countEpisodes({ run: this.id, phase: 'train', iteration }) === 0) {
+        await this.sample(iteration, snapshot, Array.from({ length: perStep }, (_, index) => train[((iteration - 1) * perStep + index) % train.length]).flatMap((instance) => instance ?? []));
+      }
+      const started = clock();
+      const report = await learn(this.learning, iteration);
+      const metrics = { meanReturn: this.meanReturn(iteration), ...report, generateSeconds: this.account.samplingSeconds, trainSeconds: clock() - started };
       const trained = await runtime.freeze();
-      const file = join(snapshotFolder, `${trained}.safetensors`);
-      await runtime.saveSnapshot(trained, file);
-      store.transaction(() => {
-        store.insertSnapshot({ id: trained, run: this.id, iteration, base: modelFolder, file });
-        store.finishStep(this.id, iteration, metrics, this.ledger.read());
-      });
+      await this.keep(iteration, trained, metrics);
       // A step without any credited message gives the same weights again.
       if (snapshot !== base && snapshot !== trained) await runtime.releaseSnapshot(snapshot);
       snapshot = trained;
@@ -175,44 +184,110 @@ class Run {
     return snapshot;
   }
 
+  private async sample(iteration: number, snapshot: string, instances: readonly Instance[]): Promise<void> {
+    const { store, runtime, tokenizer, protocol, evaluator, clock } = this.dependencies;
+    const started = clock();
+    await sampleIteration({
+      config: this.config,
+      instances,
+      policy: new LocalPolicy(runtime, tokenizer, snapshot),
+      protocol,
+      evaluator,
+      store,
+      round: this.round('train', iteration, snapshot),
+      cancelled: this.control.cancelled,
+      onBegin: (calls) => {
+        this.account.announce(calls);
+      },
+      onTree: (roots) => {
+        this.account.settle(roots, clock() - started);
+        store.insertStep({ run: this.id, iteration, snapshot, ledger: this.account.ledger() });
+      },
+    });
+  }
+
+  /** Stores what a step taught: its weights first, then the rows that name them, then the checkpoint from which both could be had again. */
+  private async keep(iteration: number, trained: string, metrics: StepMetrics): Promise<void> {
+    const { runtime, store, snapshotFolder, modelFolder } = this.dependencies;
+    const { steps, snapshot_every: snapshotEvery, checkpoint_every: checkpointEvery } = this.config;
+    const file = iteration % snapshotEvery === 0 || iteration === steps ? snapshotFile(snapshotFolder, trained) : null;
+    if (file !== null) await runtime.saveSnapshot(trained, file);
+    store.transaction(() => {
+      store.insertSnapshot({ id: trained, run: this.id, iteration, base: modelFolder, file });
+      store.finishStep(this.id, iteration, metrics, this.account.ledger());
+      this.account.write();
+    });
+    if (iteration % checkpointEvery !== 0 || iteration === steps) return;
+    await runtime.saveCheckpoint(checkpointFile(snapshotFolder, this.id, iteration));
+    await removeOldCheckpoints(snapshotFolder, this.id, this.config);
+  }
+
+  /** Mean return of an iteration's episodes, masked ones left out. */
+  private meanReturn(iteration: number): number {
+    const { store } = this.dependencies;
+    const round = { run: this.id, phase: 'train', iteration } as const;
+    const returns = store.episodes({ ...round, offset: 0, limit: store.countEpisodes(round) }).flatMap((episode) => episode.return ?? []);
+    return returns.length === 0 ? 0 : mean(returns);
+  }
+
+  private async restore(iteration: number): Promise<string> {
+    const onStep = (step: number): void => {
+      this.progress('load', step, iteration, `Executing step ${String(step)} of ${String(iteration)} again`);
+    };
+    return restoreTraining({ ...this.learning, snapshotFolder: this.dependencies.snapshotFolder, onStep }, iteration);
+  }
+
+  /** The weights of a run whose steps are all stored: their file, or where that is gone the steps again. */
+  private async finalWeights(base: string): Promise<string> {
+    const { runtime, store } = this.dependencies;
+    const { id, file } = snapshotAfter(store, this.id, this.config.steps);
+    if (id === base) return base;
+    try {
+      if (file !== null && (await runtime.loadSnapshot(file)) === id) return id;
+    } catch (error) {
+      if (!(error instanceof C3Error && error.kind === 'model')) throw error;
+    }
+    return this.restore(this.config.steps);
+  }
+
   private async evaluateBoth(when: 'before' | 'after', snapshot: string): Promise<Outcomes> {
     const greedy = await this.evaluateOnce(when, 'greedy', snapshot);
     return { greedy, sampled: await this.evaluateOnce(when, 'sampled', snapshot) };
   }
 
+  /** Evaluates what is not evaluated yet; whole batches are stored, so the next one begins where it would have begun. */
   private async evaluateOnce(when: 'before' | 'after', kind: EvaluationKind, snapshot: string): Promise<(number | null)[]> {
     const { runtime, tokenizer, protocol, evaluator, evaluation, store } = this.dependencies;
     const stage: RunStage = when === 'before' ? 'evaluate-before' : 'evaluate-after';
     const number = EVALUATION_ROUNDS.find((known) => known.stage === when && known.kind === kind)?.iteration ?? 0;
     const round = this.round('evaluate', number, snapshot);
-    this.progress(stage, 0, evaluation.length, `Evaluating ${kind}, ${when} training`);
-    return evaluate(
+    const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
+    const known = store.episodes({ run: this.id, phase: 'evaluate', iteration: number, offset: 0, limit: evaluation.length }).map((episode) => solved(episode.return, scored));
+    this.progress(stage, known.length, evaluation.length, `Evaluating ${kind}, ${when} training`);
+    const measured = await evaluate(
       { protocol, policy: new LocalPolicy(runtime, tokenizer, snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, batch: this.config.evaluation.batch },
-      evaluation,
+      evaluation.slice(known.length),
       {
         cancelled: this.control.cancelled,
+        onBegin: (calls) => {
+          this.account.announce(calls);
+        },
         onBatch: (done, roots) => {
           store.transaction(() => {
             recordSubtree(store, roots, protocol, round);
+            this.account.settle(roots);
           });
-          this.book(roots);
-          this.progress(stage, done, evaluation.length, `Evaluating ${kind}, ${when} training: ${String(done)} of ${String(evaluation.length)}`);
+          this.progress(stage, known.length + done, evaluation.length, `Evaluating ${kind}, ${when} training: ${String(known.length + done)} of ${String(evaluation.length)}`);
         },
       },
     );
+    return [...known, ...measured];
   }
 
-  private round(phase: RoundRecord['phase'], iteration: number, snapshot: string): RoundRecord {
-    return { run: this.id, phase, iteration, snapshot, environment: this.environment, returnBound: this.config.credit.return_clip };
-  }
-
-  /** Books a forest's decisions and evaluator calls. */
-  private book(nodes: readonly TreeNode[]): void {
-    for (const node of nodes) {
-      this.ledger.addDecision(occurrenceAt(this.dependencies.protocol, node.position).role, node.answer);
-      if (node.score !== undefined) this.ledger.addCalls(1);
-      this.book(node.children);
-    }
+  private round(phase: 'train' | 'evaluate', iteration: number, snapshot: string): RoundRecord {
+    // An evaluation counts what was solved; only credit is computed from clipped returns.
+    const returnBound = phase === 'train' ? this.config.credit.return_clip : Infinity;
+    return { run: this.id, phase, iteration, snapshot, environment: this.environment, returnBound };
   }
 
   private progress(stage: RunStage, done: number, total: number, message: string, metrics: StepMetrics | null = null): void {

@@ -1,10 +1,42 @@
 /** Starting, watching, cancelling and failing runs, with the real engine. */
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRecord } from '../../src/shared/guard.ts';
+import type { RunRecord } from '../../src/shared/records.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, reloadWindow, storeOf, TINY } from './team.ts';
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY, 'long.c3.yaml': TINY.replace('Tiny', 'Long').replace('steps: 2', 'steps: 500'), 'wrong.c3.yaml': 'title: Wrong\nstepz: 3\n' } });
+const QUESTIONS = [2, 3, 4, 5].map((number) => JSON.stringify({ question: `What is ${String(number)} + 1?`, answer: String(number + 1) })).join('\n');
+/** Long enough to be stopped twice on its way, on questions of its own that can be changed meanwhile. */
+const STOPPED = TINY.replace('Tiny', 'Stopped').replace('steps: 2', 'steps: 40\ncheckpoint_every: 2').replace('{ instances: 8 }', '{ instances: 0 }').concat('task: { train_file: questions.jsonl }\n');
+
+const scenario = workbenchScenarios({
+  files: {
+    'tiny.c3.yaml': TINY,
+    'long.c3.yaml': TINY.replace('Tiny', 'Long').replace('steps: 2', 'steps: 500'),
+    'stopped.c3.yaml': STOPPED,
+    'questions.jsonl': QUESTIONS,
+    'wrong.c3.yaml': 'title: Wrong\nstepz: 3\n',
+  },
+});
+
+function runTitled(workbench: Workbench, title: string): RunRecord | undefined {
+  const store = openStoreForReading(storeOf(workbench.folder));
+  try {
+    return store.runs(0, 10).find((run) => run.title === title);
+  } finally {
+    store.close();
+  }
+}
+
+/** Ends the engine as a crash does. */
+async function killEngine(workbench: Workbench): Promise<void> {
+  const owner: unknown = JSON.parse(await readFile(`${storeOf(workbench.folder)}.lock`, 'utf8'));
+  assert.ok(isRecord(owner) && typeof owner['pid'] === 'number' && owner['pid'] > 1);
+  process.kill(owner['pid'], 'SIGKILL');
+}
 
 async function start(workbench: Workbench, config: string): Promise<void> {
   await workbench.runCommand('C3: Start C3 run');
@@ -53,11 +85,54 @@ scenario('a run is cancelled from its notification, and is no failure', async (w
   await workbench.runCommand('C3: Cancel run');
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   await workbench.treeItem(view, 'Long').waitFor();
-  const store = openStoreForReading(storeOf(workbench.folder));
-  const long = store.runs(0, 10).find((run) => run.title === 'Long');
-  store.close();
-  assert.equal(long?.status, 'cancelled');
+  assert.equal(runTitled(workbench, 'Long')?.status, 'cancelled');
   assert.equal(await workbench.notification(/cancel|fail|error/iu).count(), 0);
+});
+
+scenario('a run that was cancelled, and then cut off by a killed engine, is resumed to its end', async (workbench) => {
+  const view = await workbench.openView('C3');
+  const row = workbench.treeItem(view, 'Stopped');
+  const resume = async (): Promise<void> => {
+    await row.hover();
+    await row.getByRole('button', { name: 'Resume run' }).click();
+  };
+  await start(workbench, 'stopped.c3.yaml');
+  await workbench.statusBarItem('training, step').waitFor();
+  await workbench.runCommand('C3: Cancel run');
+  await workbench.treeItem(view, /Stopped.*cancelled, \d+ of 40 steps/su).waitFor();
+  await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
+  const cancelled = runTitled(workbench, 'Stopped');
+
+  const questions = join(workbench.folder, 'questions.jsonl');
+  await writeFile(questions, QUESTIONS.replace('2 + 1', '1 + 2'));
+  await resume();
+  await workbench.notification(/cannot be resumed: the training instances in .*questions\.jsonl have changed/su).waitFor();
+  assert.deepEqual(runTitled(workbench, 'Stopped'), cancelled);
+  await writeFile(questions, QUESTIONS);
+
+  await resume();
+  await eventually('a step after the ones that were there', () => (runTitled(workbench, 'Stopped')?.steps ?? 0) > (cancelled?.steps ?? 0));
+  await killEngine(workbench);
+  await workbench.treeItem(view, /Stopped.*interrupted, \d+ of 40 steps/su).waitFor();
+  await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
+  assert.equal(runTitled(workbench, 'Stopped')?.status, 'running', 'the store keeps what was written last');
+  await workbench.notification(/engine ended.*SIGKILL/su).waitFor();
+  await workbench.runCommand('Notifications: Clear All Notifications');
+  await row.hover();
+  await workbench.screenshot('interrupted');
+
+  await workbench.runCommand('C3: Resume run');
+  await workbench.pick('Stopped');
+  await workbench.notification('C3 run').waitFor();
+  await workbench.statusBarItem('training, step').waitFor();
+  await workbench.answerNotification('The run ended', 'Open run dashboard');
+  const dashboard = await workbench.webview('Run dashboard');
+  await dashboard.getByText(/step 40 of 40/u).waitFor();
+  await workbench.screenshot('resumed');
+  const done = runTitled(workbench, 'Stopped');
+  assert.deepEqual([done?.id, done?.status, done?.steps], [cancelled?.id, 'done', 40]);
+  await workbench.treeItem(view, /Stopped.*40 of 40 steps/su).hover();
+  assert.equal(await row.getByRole('button', { name: 'Resume run' }).count(), 0, 'a finished run cannot be resumed');
 });
 
 scenario('the doctor reports what this machine can do', async (workbench) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import type { BucketView } from '../../src/shared/records.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
+import { loadSqlite } from '../../src/store/sqlite.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
@@ -43,6 +44,30 @@ function newestRequest(folder: string, message: number): BucketView | undefined 
   const store = openStoreForReading(storeOf(folder));
   try {
     return store.bucketsFor(message).findLast((bucket) => bucket.origin === 'request');
+  } finally {
+    store.close();
+  }
+}
+
+/** Changes the first token of a continuation in the oldest request about a message, as another program could; the message's id. */
+function changeFirstToken(folder: string, message: number): number {
+  const store = openStoreForReading(storeOf(folder));
+  const bucket = store.bucketsFor(message).find(({ origin }) => origin === 'request');
+  const victim = store.replaysOfBucket(bucket?.id ?? 0).find(({ alternative }) => alternative !== message)?.leaf;
+  store.close();
+  assert.ok(victim);
+  const db = new (loadSqlite())(storeOf(folder));
+  db.exec(`DROP TRIGGER decision_no_update; UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`);
+  db.close();
+  return victim;
+}
+
+/** The streams that replay 0 of each alternative in the newest request about a message drew from. */
+function continuationStreams(folder: string, message: number): readonly string[] {
+  const bucket = newestRequest(folder, message);
+  const store = openStoreForReading(storeOf(folder));
+  try {
+    return store.replaysOfBucket(bucket?.id ?? 0).filter(({ replayIndex }) => replayIndex === 0).map(({ leaf }) => store.decision(leaf).streamKey);
   } finally {
     store.close();
   }
@@ -137,6 +162,9 @@ scenario('a replay shows the alternatives that the engine stored, with their ret
     assert.ok(words.includes(`n = ${String(alternative.credit.n)}`), words);
     assert.ok(words.includes(`${String(alternative.evaluatorCalls)} evaluator call`), words);
   }
+  await replayed.getByText('common random numbers').waitFor();
+  // Every replay was executed again at once.
+  await eventually('a badge on every alternative', async () => (await replayed.getByRole('listitem').filter({ hasText: 'identical: re-execution gave the same bytes' }).count()) === 4);
   // What was sampled grew as branches: three plans, and two continuations of each of the four.
   await eventually('the branches in the tree', async () => (await transcript.getByRole('treeitem').count()) === 7 + 3 + 8);
   for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('transcript', theme);
@@ -184,6 +212,42 @@ scenario('a message is found by its words and by its context menu replayed', asy
   const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
   await replayed.getByText('this message').waitFor();
   await eventually('three alternatives more', async () => (await replayed.getByRole('listitem').count()) === 4);
+});
+
+scenario('every branch says what re-execution showed, and a row that was changed says so when it is verified', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
+  await branches.first().waitFor();
+  assert.equal(await branches.count(), await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count(), 'every branch, and nothing else, says where it stands');
+  assert.ok((await transcript.locator('[role="treeitem"][aria-label*="; replay identical: re-execution gave the same bytes"]').count()) >= 11);
+  const victim = changeFirstToken(workbench.folder, episode.planId);
+  await choose(transcript, 'reasoner');
+  await workbench.runCommand('C3: Verify replay');
+  await workbench.notification(/replays of this message re-executed: \d+ identical, 1 different/u).waitFor();
+  const row = transcript.locator(`[role="treeitem"][aria-label*="; replay differs at token 0: message ${String(victim)} differs at token 0"]`);
+  await row.first().getByText('differs at token 0', { exact: true }).waitFor();
+  const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });
+  await item.first().getByText('differs at token 0', { exact: true }).waitFor();
+  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('verification', theme);
+  // From the context menu of a branch that nobody touched.
+  await transcript.locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]').first().click({ button: 'right' });
+  await workbench.page.getByRole('menuitem', { name: 'Verify replay' }).hover();
+  await workbench.page.keyboard.press('Enter');
+  await workbench.notification('1 replay of this message re-executed: 1 identical, 0 different, 0 not comparable').waitFor();
+  assertQuiet(workbench);
+});
+
+scenario('alternatives draw numbers of their own when common random numbers are off', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  await choose(transcript, 'reasoner');
+  await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('1');
+  const box = transcript.getByRole('checkbox', { name: 'Common random numbers' });
+  assert.equal(await box.getAttribute('aria-checked'), 'true');
+  await box.click();
+  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
+  await transcript.getByRole('region', { name: 'Replayed alternatives' }).filter({ hasText: 'independent random numbers' }).waitFor();
+  const [first, second] = continuationStreams(workbench.folder, episode.planId);
+  assert.ok(first !== undefined && second !== undefined && first !== second);
 });
 
 scenario('fields that hold no number say so and start nothing', async (workbench) => {

@@ -45,6 +45,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
     sampling: { temperature, topP: 1, topK: 0, maxNewTokens: 48 },
     seed: 0,
     scope,
+    commonRandomNumbers: true,
   });
   const branches: Branch[] = instances.map((instance) => ({ instance, node: null }));
   const greedy = await grow(settings(0, 'greedy'), branches, [0, 1], [1, 1], CONTROL);

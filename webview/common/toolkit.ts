@@ -1,11 +1,13 @@
 /** The controls of the webview toolkit. The only file that imports it, so that it can be replaced. */
 import {
   Button,
+  Checkbox,
   Dropdown,
   provideVSCodeDesignSystem,
   TextArea,
   TextField,
   vsCodeButton,
+  vsCodeCheckbox,
   vsCodeDivider,
   vsCodeDropdown,
   vsCodeOption,
@@ -17,6 +19,7 @@ import { append, setAttributes, type Attributes, type Child } from './dom.ts';
 
 provideVSCodeDesignSystem().register(
   vsCodeButton(),
+  vsCodeCheckbox(),
   vsCodeDivider(),
   vsCodeDropdown(),
   vsCodeOption(),
@@ -25,7 +28,7 @@ provideVSCodeDesignSystem().register(
   vsCodeTextField(),
 );
 
-export type { Button, Dropdown, TextArea, TextField };
+export type { Button, Checkbox, Dropdown, TextArea, TextField };
 
 /** A button; the secondary look unless it is the panel's main action. */
 export function button(label: string, onClick: () => void, options: { readonly primary?: boolean; readonly title?: string } = {}): Button {
@@ -37,6 +40,13 @@ export function button(label: string, onClick: () => void, options: { readonly p
 /** A one-line field with its label. */
 export function textField(label: string, attributes: Attributes = {}): TextField {
   return create('vscode-text-field', TextField, attributes, label);
+}
+
+/** A box to tick with its label. */
+export function checkbox(label: string, checked: boolean, title: string): Checkbox {
+  const element = create('vscode-checkbox', Checkbox, { title }, label);
+  element.checked = checked;
+  return element;
 }
 
 /** A field of several lines with its label. */

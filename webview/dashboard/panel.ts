@@ -1,5 +1,6 @@
 /** The run dashboard: how a run went, or goes, step by step. */
 import { isDashboardState, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
+import { isResumable } from '../../src/shared/runStatus.ts';
 import { onThemeChange } from '../common/charts.ts';
 import { badge, h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
@@ -62,9 +63,10 @@ export class DashboardPanel {
     this.run = snapshot.run.id;
     this.banner.textContent = '';
     this.drawChoices(snapshot);
-    replace(this.status, badge(snapshot.run.status, snapshot.run.status === 'failed' ? 'bad' : 'plain'), h('span', { class: 'muted' }, stageWords(snapshot)));
+    replace(this.status, badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'), h('span', { class: 'muted' }, stageWords(snapshot)));
     replace(
       this.actions,
+      isResumable(snapshot.status) ? button('Resume run', () => { this.host.post({ type: 'resumeRun', run: snapshot.run.id }); }) : null,
       snapshot.live === null ? null : button('Cancel run', () => { this.host.post({ type: 'cancelRun' }); }),
       button('Failure taxonomy', () => { this.host.post({ type: 'taxonomy', run: snapshot.run.id }); }),
     );

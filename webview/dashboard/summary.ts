@@ -44,7 +44,7 @@ export function ledgerTable({ run, steps }: DashboardSnapshot): HTMLElement {
   const rows: readonly (readonly [string, string])[] = ledger === null
     ? [['Evaluator calls', NOT_MEASURED], ['Tokens', NOT_MEASURED], ['Decisions', NOT_MEASURED], ['Training time', NOT_MEASURED]]
     : [
-        ['Evaluator calls', count(ledger.evaluatorCalls)],
+        ['Evaluator calls', `${count(ledger.evaluatorCalls)}${lostWords(run.summary)}`],
         ['Tokens', `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion`],
         ['Decisions', Object.entries(ledger.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', ')],
         ['Training time', duration(ledger.seconds)],
@@ -55,6 +55,12 @@ export function ledgerTable({ run, steps }: DashboardSnapshot): HTMLElement {
     h('caption', {}, 'Cost'),
     h('tbody', {}, ...rows.map(([name, value]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, value)))),
   );
+}
+
+/** Calls that an interruption lost are no part of the run's own. */
+function lostWords(summary: RunSummary | null): string {
+  const lost = summary?.lostEvaluatorCalls ?? 0;
+  return lost === 0 ? '' : `; at most ${count(lost)} more whose results were lost in interruptions`;
 }
 
 function ledgerOf(summary: RunSummary | null, latest: Ledger | null): Ledger | null {

@@ -1,10 +1,12 @@
 /** The alternatives of one bucket: text, returns, leave-one-out credit, cost and whether re-execution gave the same bytes. */
+import { DRAWS_WORDS, type Draws } from '../../src/shared/draws.ts';
 import type { Alternative, BucketView } from '../../src/shared/records.ts';
 import { creditCell } from '../common/creditBar.ts';
-import { badge, h, icon } from '../common/dom.ts';
+import { h, icon } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
-import { meanReturn, verifiedWord } from './replayWords.ts';
+import { verificationBadge } from '../common/verificationBadge.ts';
+import { meanReturn } from './replayWords.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */
 const MARKS = 12;
@@ -21,8 +23,9 @@ export class BucketList {
   private readonly message: number;
   private readonly replayed: boolean;
   private readonly open: (message: number) => void;
+  private draws: Draws | null = null;
 
-  constructor(bucket: BucketView, message: number, open: (message: number) => void) {
+  constructor(bucket: BucketView, draws: Draws | null | undefined, message: number, open: (message: number) => void) {
     this.message = message;
     this.replayed = bucket.origin === 'request';
     this.open = open;
@@ -30,13 +33,14 @@ export class BucketList {
     // Every figure carries its own words for a screen reader.
     const captions = h('div', { class: 'captions', 'aria-hidden': 'true' }, h('span', {}, 'Returns'), h('span', {}, 'Credit'));
     this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), captions, this.list);
-    this.update(bucket);
+    this.update(bucket, draws);
   }
 
-  /** Draws what is new or changed in the bucket, in the bucket's order. */
-  update(bucket: BucketView): void {
+  /** Shows what is new or changed in the bucket, in the bucket's order; what is not known of its random numbers stays as it was. */
+  update(bucket: BucketView, draws?: Draws | null): void {
+    if (draws !== undefined) this.draws = draws;
     const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
-    this.note.textContent = `${count(bucket.alternatives.length)} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}`;
+    this.note.textContent = `${count(bucket.alternatives.length)} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`}`;
     bucket.alternatives.forEach((alternative, place) => {
       const drawn = JSON.stringify(alternative);
       const present = this.items.get(alternative.decision);
@@ -92,7 +96,9 @@ export class BucketList {
 
 /** Returns, credit and what stands behind them; the same columns in every alternative. */
 function figures(alternative: Alternative, replayed: boolean): HTMLElement {
-  const { credit, returns, evaluatorCalls, verified } = alternative;
+  const { credit, returns, evaluatorCalls, verification } = alternative;
+  // A message of the run is verified when somebody asks for it; a replay always says where it stands.
+  const mark = verification === null || (!replayed && verification.state === 'unverified') ? null : verification;
   const interval = credit === null ? 'credit not measured' : `${bounds(credit.low, credit.high) ?? 'no interval'}, n = ${count(credit.n)}`;
   const cost = `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
   return h(
@@ -100,7 +106,8 @@ function figures(alternative: Alternative, replayed: boolean): HTMLElement {
     { class: 'figures' },
     h('span', { class: 'marks' }, ...marks(returns), h('span', { class: 'mean' }, returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns)))),
     creditCell(credit),
-    h('span', { class: 'muted behind' }, `${interval} · ${cost}`, replayed ? ' · ' : null, replayed ? verification(verified) : null),
+    h('span', { class: 'muted behind' }, `${interval} · ${cost}`, mark === null ? null : ' · ', mark === null ? null : verificationBadge(mark)),
+    mark?.state === 'different' || mark?.state === 'notComparable' ? h('span', { class: 'muted behind', 'aria-hidden': 'true' }, mark.detail) : null,
   );
 }
 
@@ -110,10 +117,4 @@ function marks(returns: readonly (number | null)[]): readonly HTMLElement[] {
     const mark = markOf(value, value === null);
     return h('span', { class: `tone-${mark.tone}`, title: `return ${mark.label}` }, mark.icon === null ? mark.label : icon(mark.icon));
   });
-}
-
-function verification(verified: boolean | null): HTMLElement {
-  const word = verifiedWord(verified);
-  if (verified === null) return h('span', {}, word);
-  return badge(word, verified ? 'plain' : 'bad', verified ? 'Re-execution gave the same bytes' : 'Re-execution gave other bytes');
 }

@@ -1,4 +1,6 @@
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
+import type { Draws } from '../../src/shared/draws.ts';
+import type { BucketView } from '../../src/shared/records.ts';
 import type { MessageDetail, ReplayDefaults, ReplayState, TranscriptHeader } from '../../src/shared/transcriptProtocol.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, replace, type Child } from '../common/dom.ts';
@@ -11,6 +13,8 @@ import { ReplayForm, type ReplayRequest } from './replayForm.ts';
 export interface DetailEvents {
   replay(message: number, request: ReplayRequest): void;
   cancelReplay(): void;
+  /** Execute the message's replays again and compare. */
+  verify(message: number): void;
   /** Show another message in the tree. */
   open(message: number): void;
 }
@@ -44,7 +48,7 @@ export class DetailPane {
     const { message } = detail;
     if (this.shown !== message.id) this.build(detail, defaults);
     replace(this.facts, ...facts(detail));
-    for (const bucket of detail.buckets) this.bucket(bucket);
+    for (const bucket of detail.buckets) this.bucket(bucket, bucket.draws);
     if (replay !== null) this.replay(replay);
   }
 
@@ -75,7 +79,7 @@ export class DetailPane {
     this.leave();
     const { message, context } = detail;
     this.shown = message.id;
-    this.form = new ReplayForm(defaults, (request) => { this.events.replay(message.id, request); }, () => { this.events.cancelReplay(); });
+    this.form = new ReplayForm(defaults, (request) => { this.events.replay(message.id, request); }, () => { this.events.cancelReplay(); }, () => { this.events.verify(message.id); });
     this.lists = h('div', { class: 'buckets' });
     const text = message.text === '' ? h('p', { class: 'empty' }, 'empty message') : h('pre', { class: 'message-text', tabindex: 0 }, message.text);
     replace(
@@ -91,13 +95,15 @@ export class DetailPane {
     this.element.scrollTop = 0;
   }
 
-  private bucket(bucket: MessageDetail['buckets'][number]): void {
+  /** @param draws how the bucket's continuations drew; undefined while that is not known */
+  private bucket(bucket: BucketView, draws?: Draws | null): void {
+    this.form?.allowVerification();
     const present = this.buckets.get(bucket.id);
     if (present !== undefined) {
-      present.update(bucket);
+      present.update(bucket, draws);
       return;
     }
-    const list = new BucketList(bucket, this.shown ?? -1, (message) => { this.events.open(message); });
+    const list = new BucketList(bucket, draws, this.shown ?? -1, (message) => { this.events.open(message); });
     this.buckets.set(bucket.id, list);
     const newest = bucket.origin === 'request' ? [...this.buckets.keys()].every((id) => id <= bucket.id) : false;
     if (newest) this.lists.prepend(list.element);

@@ -39,12 +39,14 @@ export class TranscriptPanel {
       ask: (revision, offset) => { host.post({ type: 'rows', revision, offset }); },
       select: (message) => { this.select(message); },
       replay: (message) => { this.replayWhenShown(message); },
+      verify: (message) => { host.post({ type: 'verify', message }); },
       arranged: (folded) => { this.arranged(folded); },
       keys: () => { this.keys.toggle(); },
     });
     this.detail = new DetailPane({
       replay: (message, request) => { host.post({ type: 'replay', message, ...request }); },
       cancelReplay: () => { host.post({ type: 'cancelReplay' }); },
+      verify: (message) => { host.post({ type: 'verify', message }); },
       open: (message) => { host.post({ type: 'locate', message }); },
     });
     const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));

@@ -2,13 +2,14 @@
 import { MAX_ALTERNATIVES, MAX_REPLAYS, type ReplayDefaults, type ReplayState } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
-import { button, progressRing, textArea, textField, type Button, type TextArea, type TextField } from '../common/toolkit.ts';
+import { button, checkbox, progressRing, textArea, textField, type Button, type Checkbox, type TextArea, type TextField } from '../common/toolkit.ts';
 import { parseCount } from './replayWords.ts';
 
 export interface ReplayRequest {
   readonly alternatives: number;
   readonly replays: number;
   readonly text: string | null;
+  readonly independent: boolean;
 }
 
 export class ReplayForm {
@@ -16,17 +17,22 @@ export class ReplayForm {
   private readonly alternatives: TextField;
   private readonly replays: TextField;
   private readonly typed: TextArea;
+  private readonly common: Checkbox;
   private readonly start: Button;
+  private readonly verify: Button;
   private readonly problem = h('p', { class: 'problem', role: 'alert' });
   private readonly progress = h('div', { class: 'progress', role: 'status' });
   private readonly onCancel: () => void;
   private running = false;
 
-  constructor(defaults: ReplayDefaults, onStart: (request: ReplayRequest) => void, onCancel: () => void) {
+  constructor(defaults: ReplayDefaults, onStart: (request: ReplayRequest) => void, onCancel: () => void, onVerify: () => void) {
     this.onCancel = onCancel;
     this.alternatives = textField('Alternatives', { size: 4, inputmode: 'numeric', value: defaults.alternatives });
     this.replays = textField('Replays each', { size: 4, inputmode: 'numeric', value: defaults.replays });
     this.typed = textArea('Your own message', { rows: 3, resize: 'vertical' });
+    this.common = checkbox('Common random numbers', true, 'Replay m of every alternative draws the same random numbers: differences between alternatives vary less. Off: each alternative draws its own.');
+    this.verify = button('Verify replay', onVerify, { title: 'Execute the stored replays of this message again and compare them (V)' });
+    this.verify.hidden = true;
     const submit = (): void => {
       const request = this.read();
       if (request !== null) onStart(request);
@@ -40,12 +46,17 @@ export class ReplayForm {
       'section',
       { class: 'replay', 'aria-label': 'Replay' },
       defaults.unavailable === null
-        ? h('div', { class: 'fields' }, this.alternatives, this.replays, this.start)
+        ? h('div', { class: 'fields' }, this.alternatives, this.replays, this.common, this.start, this.verify)
         : h('p', { class: 'muted' }, defaults.unavailable),
       defaults.unavailable === null ? typed : null,
       this.problem,
       this.progress,
     );
+  }
+
+  /** There is a replay that can be verified. */
+  allowVerification(): void {
+    this.verify.hidden = false;
   }
 
   /** Starts with what stands in the fields, as the button does. */
@@ -63,7 +74,7 @@ export class ReplayForm {
     } else if (!this.running) {
       replace(this.progress, h('span', { class: 'muted' }, `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`));
     } else {
-      const words = state.total === 0 ? 'Preparing' : `${count(state.done)} of ${count(state.total)}`;
+      const words = state.total === 0 ? 'Preparing' : state.done === state.total ? 'Verifying what was replayed' : `${count(state.done)} of ${count(state.total)}`;
       replace(this.progress, progressRing('Replaying'), h('span', {}, here ? words : `Another message is replayed: ${words}`), this.cancelButton());
     }
   }
@@ -79,6 +90,6 @@ export class ReplayForm {
     const wrong = [alternatives, replays].find((value) => typeof value === 'string');
     this.problem.textContent = typeof wrong === 'string' ? wrong : '';
     if (typeof alternatives === 'string' || typeof replays === 'string') return null;
-    return { alternatives, replays, text };
+    return { alternatives, replays, text, independent: !this.common.checked };
   }
 }

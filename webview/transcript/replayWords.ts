@@ -6,12 +6,6 @@ export function meanReturn(returns: readonly (number | null)[]): number | null {
   return scored.length === 0 ? null : scored.reduce((sum, value) => sum + value, 0) / scored.length;
 }
 
-/** How often a message was re-executed with the same result, in words. */
-export function verifiedWord(verified: boolean | null): string {
-  if (verified === null) return 'not verified';
-  return verified ? 'verified' : 'differs';
-}
-
 /** A whole number from a field, or a sentence that says what is wrong. */
 export function parseCount(name: string, value: string, low: number, high: number): number | string {
   const trimmed = value.trim();

@@ -1,9 +1,10 @@
 /** One row of the transcript tree. */
-import type { TranscriptRow } from '../../src/shared/transcriptProtocol.ts';
+import type { MarkedRow } from '../../src/shared/transcriptProtocol.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon, setAttributes } from '../common/dom.ts';
 import { creditText, oneLine, returnText } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
+import { verificationBadge, verificationText } from '../common/verificationBadge.ts';
 
 /** Pixels of one row, the height of a row in the editor's own trees; as in style.css. */
 export const ROW_HEIGHT = 22;
@@ -20,15 +21,15 @@ export function rowId(index: number): string {
 }
 
 /** What a screen reader says of a row. */
-export function rowLabel(row: TranscriptRow): string {
+export function rowLabel(row: MarkedRow): string {
   const text = oneLine(row.text);
   if (row.message === null) return `Question: ${text}`;
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
-  return `${row.role}${place}${row.branch ? ', replayed' : ''}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}`;
+  return `${row.role}${place}${row.branch ? ', replayed' : ''}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
 
 /** The element of a row whose data is here. */
-export function rowElement(row: TranscriptRow, state: RowState): HTMLElement {
+export function rowElement(row: MarkedRow, state: RowState): HTMLElement {
   const element = shell(row.index);
   setAttributes(element, {
     'aria-level': row.depth + 1,
@@ -67,12 +68,12 @@ function shell(index: number): HTMLElement {
   return h('div', { class: 'row', role: 'treeitem', id: rowId(index) });
 }
 
-function twistie(row: TranscriptRow, folded: boolean): HTMLElement {
+function twistie(row: MarkedRow, folded: boolean): HTMLElement {
   if (row.descendants === 0 || row.message === null) return h('span', { class: 'twistie' });
   return h('span', { class: folded ? 'twistie foldable' : 'twistie foldable open' }, icon('chevron'));
 }
 
-function label(row: TranscriptRow): readonly (HTMLElement | null)[] {
+function label(row: MarkedRow): readonly (HTMLElement | null)[] {
   const text = oneLine(row.text);
   if (row.message === null) return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, text)];
   const place = row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
@@ -82,5 +83,6 @@ function label(row: TranscriptRow): readonly (HTMLElement | null)[] {
     row.branch ? h('span', { class: 'branch', title: 'Sampled by a replay request; no part of the run itself' }, icon('branch')) : null,
     h('span', { class: text === '' ? 'row-text empty' : 'row-text' }, text === '' ? 'empty message' : text),
     row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,
+    row.verification === null ? null : verificationBadge(row.verification),
   ];
 }

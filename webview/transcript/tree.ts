@@ -1,5 +1,5 @@
 /** The transcript tree: one tab stop, rows drawn only where they can be seen. */
-import type { RowPlace, TranscriptLayout, TranscriptRow } from '../../src/shared/transcriptProtocol.ts';
+import type { MarkedRow, RowPlace, TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
 import { commandOf, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
@@ -15,6 +15,7 @@ export interface TreeEvents {
   /** A message, or the question (null), was chosen. */
   select(message: number | null): void;
   replay(message: number): void;
+  verify(message: number): void;
   /** The set of folded messages changed. */
   arranged(folded: readonly number[]): void;
   keys(): void;
@@ -67,7 +68,7 @@ export class TreeView {
   }
 
   /** Takes rows that were asked for. */
-  accept(revision: number, offset: number, rows: readonly TranscriptRow[]): void {
+  accept(revision: number, offset: number, rows: readonly MarkedRow[]): void {
     if (this.windows.accept(revision, offset, rows)) this.schedule();
   }
 
@@ -139,7 +140,7 @@ export class TreeView {
     else this.element.removeAttribute('aria-activedescendant');
   }
 
-  private drawRow(index: number, row: TranscriptRow | undefined, place: number): void {
+  private drawRow(index: number, row: MarkedRow | undefined, place: number): void {
     let element = this.drawn.get(index);
     if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
       element?.remove();
@@ -179,7 +180,8 @@ export class TreeView {
       case 'open': this.openOrDescend(place); break;
       case 'close': this.closeOrAscend(place); break;
       case 'select': this.choose(this.active); break;
-      case 'replay': this.replayActive(); break;
+      case 'replay': this.withActive((message) => { this.events.replay(message); }); break;
+      case 'verify': this.withActive((message) => { this.events.verify(message); }); break;
       case 'keys': this.events.keys(); break;
     }
   }
@@ -215,7 +217,7 @@ export class TreeView {
     }
   }
 
-  private toggle(row: TranscriptRow): void {
+  private toggle(row: MarkedRow): void {
     if (row.message === null || row.descendants === 0) return;
     if (!this.folded.delete(row.message)) this.folded.set(row.message, { index: row.index, descendants: row.descendants });
     this.relayout(this.layout.rows);
@@ -233,11 +235,12 @@ export class TreeView {
     this.events.select(row.message);
   }
 
-  private replayActive(): void {
+  /** Chooses the message that has the keyboard, then does something with it. */
+  private withActive(work: (message: number) => void): void {
     const row = this.windows.get(this.active);
     if (row === undefined || row.message === null) return;
     this.choose(this.active);
-    this.events.replay(row.message);
+    work(row.message);
   }
 
   private onClick(event: MouseEvent): void {

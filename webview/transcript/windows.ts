@@ -1,12 +1,12 @@
 /** The rows that the panel holds: windows of WINDOW rows, asked for when first seen, dropped when the layout changes. */
-import { WINDOW, type TranscriptRow } from '../../src/shared/transcriptProtocol.ts';
+import { WINDOW, type MarkedRow } from '../../src/shared/transcriptProtocol.ts';
 
 /** Windows kept; the one unused for longest goes first. */
 const KEPT = 64;
 
 export class RowWindows {
   private revision = -1;
-  private readonly windows = new Map<number, readonly TranscriptRow[]>();
+  private readonly windows = new Map<number, readonly MarkedRow[]>();
   private readonly asked = new Set<number>();
   private readonly ask: (revision: number, offset: number) => void;
 
@@ -24,7 +24,7 @@ export class RowWindows {
   }
 
   /** Takes an answer; rows of an older layout are ignored. */
-  accept(revision: number, offset: number, rows: readonly TranscriptRow[]): boolean {
+  accept(revision: number, offset: number, rows: readonly MarkedRow[]): boolean {
     if (revision !== this.revision) return false;
     this.asked.delete(offset);
     this.windows.set(offset, rows);
@@ -36,7 +36,7 @@ export class RowWindows {
   }
 
   /** The row, or undefined while its window is on the way. */
-  get(index: number): TranscriptRow | undefined {
+  get(index: number): MarkedRow | undefined {
     const offset = index - (index % WINDOW);
     const rows = this.windows.get(offset);
     if (rows === undefined) {
@@ -52,7 +52,7 @@ export class RowWindows {
   }
 
   /** The row when it is here; never asks for it. */
-  peek(index: number): TranscriptRow | undefined {
+  peek(index: number): MarkedRow | undefined {
     const offset = index - (index % WINDOW);
     return this.windows.get(offset)?.[index - offset];
   }

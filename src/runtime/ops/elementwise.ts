@@ -65,8 +65,23 @@ export const square = (g: Graph, x: Value): Value => mul(g, x, x);
 export const sigmoid = (g: Graph, x: Value): Value =>
   unary(g, 'Sigmoid', x, (dy, y) => mul(g, dy, mul(g, y, sub(g, g.scalar(1), y))));
 
-/** x * sigmoid(x). */
-export const silu = (g: Graph, x: Value): Value => mul(g, x, sigmoid(g, x));
+/**
+ * gate sigmoid(gate) up, the gated unit of the Llama family (Shazeer 2020).
+ * With s = sigmoid(gate), a = gate s: dgate = dy up (s + a - a s), dup = dy a.
+ */
+export function swiglu(g: Graph, gate: Value, up: Value): Value {
+  let s: Value = gate;
+  let a: Value = gate;
+  return g.compositeOf(
+    [gate, up],
+    () => {
+      s = sigmoid(g, gate);
+      a = mul(g, gate, s);
+      return mul(g, a, up);
+    },
+    (dy) => [mul(g, mul(g, dy, up), add(g, s, sub(g, a, mul(g, a, s)))), mul(g, dy, a)],
+  );
+}
 
 /** Values cut to [low, high]; the cotangent passes where the value was inside, bounds included. */
 export function clip(g: Graph, x: Value, low: number, high: number): Value {

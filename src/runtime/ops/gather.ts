@@ -1,9 +1,17 @@
-/** Table look-ups and their scattered gradients. Indices are int64 and must be in range. */
+/** Table look-ups and their gradients. Indices are int32 or int64 and must be in range. */
 import type { Graph, Value } from '../graph.ts';
 import { shapeOf } from './broadcast.ts';
+import { cast, equal } from './elementwise.ts';
+import { matmul, swapLast } from './linear.ts';
 import { reshape, unsqueeze } from './shape.ts';
 
-/** Rows of a table: table [rows, width], indices of any shape; result [...indices, width]. The vjp adds the rows back. */
+/** Tables of at most this many rows get their gradient from a product. */
+const PRODUCT_ROWS = 1024;
+
+/**
+ * Rows of a table: table [rows, width], indices of any shape; result [...indices, width].
+ * The vjp adds the rows back, always in the same order: for a small table as the product of the one-hot indices with dy, for a large one by a scatter.
+ */
 export function gatherRows(g: Graph, table: Value, indices: Value): Value {
   const width = table.shape[1] ?? 1;
   return g.apply({
@@ -15,7 +23,32 @@ export function gatherRows(g: Graph, table: Value, indices: Value): Value {
     vjp: ([dy]) => {
       if (dy === undefined) return [undefined, undefined];
       const flat = reshape(g, unsqueeze(g, indices, [indices.shape.length]), ['gathered', 1]);
-      return [scatterAdd(g, zerosLike(g, table), flat, reshape(g, dy, ['gathered', width])), undefined];
+      const updates = reshape(g, dy, ['gathered', width]);
+      const rows = table.shape[0];
+      if (typeof rows !== 'number' || rows > PRODUCT_ROWS || flat.dtype !== 'int32') return [scatterAdd(g, zerosLike(g, table), flat, updates), undefined];
+      const oneHot = cast(g, equal(g, flat, g.int32s(Array.from({ length: rows }, (_, row) => row), [1, rows])), table.dtype);
+      return [matmul(g, swapLast(g, oneHot), updates), undefined];
+    },
+  });
+}
+
+/**
+ * Rows of x [rows, width] that no two indices share: indices [n], result [n, width].
+ * @param inverse int [rows]: for each row of x its place in `indices`, or n where it has none; the vjp is then a look-up too
+ */
+export function gatherDistinctRows(g: Graph, x: Value, indices: Value, inverse: Value): Value {
+  const width = x.shape[1] ?? 1;
+  return g.apply({
+    op: 'Gather',
+    inputs: [x, indices],
+    attributes: { axis: 0 },
+    dtype: x.dtype,
+    shape: [...indices.shape, width],
+    vjp: ([dy]) => {
+      if (dy === undefined) return [undefined, undefined];
+      const zeros = g.floats(Array.from({ length: Number(width) }, () => 0), [1, Number(width)]);
+      const extended = g.apply({ op: 'Concat', inputs: [dy, zeros], attributes: { axis: 0 }, dtype: x.dtype, shape: ['extended', width] });
+      return [g.apply({ op: 'Gather', inputs: [extended, inverse], attributes: { axis: 0 }, dtype: x.dtype, shape: x.shape }), undefined];
     },
   });
 }
@@ -28,11 +61,13 @@ export function gatherElements(g: Graph, x: Value, indices: Value): Value {
     attributes: { axis: -1 },
     dtype: x.dtype,
     shape: indices.shape,
-    vjp: ([dy]) => [
-      dy && g.apply({ op: 'ScatterElements', inputs: [zerosLike(g, x), indices, dy], attributes: { axis: -1 }, dtype: x.dtype, shape: x.shape }),
-      undefined,
-    ],
+    vjp: ([dy]) => [dy && addAt(g, zerosLike(g, x), indices, dy), undefined],
   });
+}
+
+/** x [rows, width] with updates [rows, 1] added at one element of each row, indices [rows, 1]; not differentiable. */
+export function addAt(g: Graph, x: Value, indices: Value, updates: Value): Value {
+  return g.apply({ op: 'ScatterElements', inputs: [x, indices, updates], attributes: { axis: -1, reduction: 'add' }, dtype: x.dtype, shape: x.shape });
 }
 
 /**
@@ -40,7 +75,7 @@ export function gatherElements(g: Graph, x: Value, indices: Value): Value {
  * ScatterElements does so in one thread. ScatterND would share the work among threads, and rows that repeat then add up in any order.
  */
 function scatterAdd(g: Graph, data: Value, indices: Value, updates: Value): Value {
-  const everyColumn = g.apply({ op: 'Expand', inputs: [indices, shapeOf(g, updates)], dtype: 'int64', shape: updates.shape });
+  const everyColumn = g.apply({ op: 'Expand', inputs: [indices, shapeOf(g, updates)], dtype: indices.dtype, shape: updates.shape });
   return g.apply({ op: 'ScatterElements', inputs: [data, everyColumn, updates], attributes: { axis: 0, reduction: 'add' }, dtype: data.dtype, shape: data.shape });
 }
 

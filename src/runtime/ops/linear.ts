@@ -28,6 +28,16 @@ export function matmul(g: Graph, a: Value, b: Value): Value {
   });
 }
 
+/** x W^T for x [..., in] and a weight [out, in], as checkpoints store it. dx = dy W, dW = dy^T x, over all leading axes at once. */
+export function linear(g: Graph, x: Value, weight: Value): Value {
+  const [out = 1, inner = 1] = weight.shape;
+  return g.compositeOf(
+    [x, weight],
+    () => matmul(g, x, swapLast(g, weight)),
+    (dy) => [matmul(g, dy, weight), matmul(g, swapLast(g, reshape(g, dy, ['flattened', out])), reshape(g, x, ['flattened', inner]))],
+  );
+}
+
 /** The last two axes exchanged. */
 export function swapLast(g: Graph, x: Value): Value {
   const rank = x.shape.length;

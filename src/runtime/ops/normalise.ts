@@ -1,38 +1,29 @@
-/** Softmax and root-mean-square normalisation. */
+/** Softmax in log space and root-mean-square normalisation. */
 import type { Graph, Value } from '../graph.ts';
-import { sum, sumToShape } from './broadcast.ts';
-import { add, div, exp, mul, sqrt, square, sub } from './elementwise.ts';
-import { mean } from './reduce.ts';
+import { rowMaximum } from './attention.ts';
+import { reshapeLike, sum } from './broadcast.ts';
+import { add, div, exp, mul, neg, sqrt, sub } from './elementwise.ts';
+import { addAt, gatherElements } from './gather.ts';
+import { matmul } from './linear.ts';
+import { reshape } from './shape.ts';
 
-/** Softmax over the last axis. dx = y (dy - sum(dy y)). */
-export function softmax(g: Graph, x: Value): Value {
-  const y: Value = g.apply({
-    op: 'Softmax',
-    inputs: [x],
-    attributes: { axis: -1 },
-    dtype: x.dtype,
-    shape: x.shape,
-    vjp: ([dy]) => [dy && mul(g, y, sub(g, dy, sum(g, mul(g, dy, y), [-1], true)))],
-  });
-  return y;
-}
-
-/** Logarithm of the softmax over the last axis. dx = dy - exp(y) sum(dy). */
+/** Logarithm of the softmax over the last axis of [rows, width]. dx = dy - softmax(x) sum(dy). */
 export function logSoftmax(g: Graph, x: Value): Value {
-  const y: Value = g.apply({
-    op: 'LogSoftmax',
-    inputs: [x],
-    attributes: { axis: -1 },
-    dtype: x.dtype,
-    shape: x.shape,
-    vjp: ([dy]) => [dy && sub(g, dy, mul(g, exp(g, y), sum(g, dy, [-1], true)))],
-  });
-  return y;
+  let exponentials: Value = x;
+  return g.compositeOf(
+    [x],
+    () => {
+      const shifted = sub(g, x, rowMaximum(g, x));
+      exponentials = exp(g, shifted);
+      return sub(g, shifted, logOfSum(g, exponentials));
+    },
+    (dy) => [sub(g, dy, mul(g, exponentials, div(g, sum(g, dy, [-1], true), sum(g, exponentials, [-1], true))))],
+  );
 }
 
 /**
  * y = x / sqrt(mean(x^2) + epsilon) * weight over the last axis, weight [width].
- * With r = 1/sqrt(mean(x^2) + epsilon) and u = dy weight: dx = r (u - x r^2 mean(u x)), dweight = sum over rows of dy x r.
+ * With r = 1/sqrt(mean(x^2) + epsilon) and t = dy x: dx = r dy weight - x r^3 (t weight) / width, dweight = r^T t.
  */
 export function rmsNorm(g: Graph, x: Value, weight: Value, epsilon: number): Value {
   return g.apply({
@@ -43,11 +34,40 @@ export function rmsNorm(g: Graph, x: Value, weight: Value, epsilon: number): Val
     shape: x.shape,
     vjp: ([dy]) => {
       if (dy === undefined) return [undefined, undefined];
-      const root = sqrt(g, add(g, mean(g, square(g, x), -1, true), g.scalar(epsilon)));
-      const normalised = div(g, x, root);
-      const u = mul(g, dy, weight);
-      const dx = div(g, sub(g, u, mul(g, normalised, mean(g, mul(g, u, normalised), -1, true))), root);
-      return [dx, sumToShape(g, mul(g, dy, normalised), weight)];
+      const width = Number(x.shape.at(-1));
+      const rows = reshape(g, x, ['normalised', width]);
+      const dyRows = reshape(g, dy, ['normalised', width]);
+      const squares = g.apply({ op: 'ReduceSumSquare', inputs: [rows, g.ints([1])], attributes: { keepdims: 1 }, dtype: x.dtype, shape: ['normalised', 1] });
+      const inverse = div(g, g.scalar(1), sqrt(g, add(g, mul(g, squares, g.scalar(1 / width)), g.scalar(epsilon))));
+      const products = mul(g, dyRows, rows);
+      const projected = matmul(g, products, reshape(g, weight, [width, 1]));
+      const along = mul(g, mul(g, projected, g.scalar(1 / width)), mul(g, inverse, mul(g, inverse, inverse)));
+      const dx = sub(g, mul(g, mul(g, dyRows, weight), inverse), mul(g, rows, along));
+      const dweight = matmul(g, reshape(g, inverse, [1, 'normalised']), products);
+      return [reshapeLike(g, dx, x), reshape(g, dweight, [width])];
     },
   });
+}
+
+/**
+ * log softmax(x) at one element of each row: x [rows, width], targets int [rows, 1]; result [rows, 1], the same numbers as of `logSoftmax`.
+ * dx = dy (one-hot(target) - softmax(x)).
+ */
+export function targetLogSoftmax(g: Graph, x: Value, targets: Value): Value {
+  let exponentials: Value = x;
+  return g.compositeOf(
+    [x],
+    () => {
+      const shifted = sub(g, x, rowMaximum(g, x));
+      exponentials = exp(g, shifted);
+      return sub(g, gatherElements(g, shifted, targets), logOfSum(g, exponentials));
+    },
+    (dy) => [addAt(g, mul(g, exponentials, neg(g, div(g, dy, sum(g, exponentials, [-1], true)))), targets, dy)],
+  );
+}
+
+/** log(sum) over the last axis, kept. One operator: the element-wise logarithm treats the last few of a vector in another way than the others. */
+function logOfSum(g: Graph, x: Value): Value {
+  const last = x.shape.length - 1;
+  return g.apply({ op: 'ReduceLogSum', inputs: [x, g.ints([last])], attributes: { keepdims: 1 }, dtype: x.dtype, shape: [...x.shape.slice(0, last), 1] });
 }

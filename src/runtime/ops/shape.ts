@@ -65,6 +65,22 @@ export function pad(g: Graph, x: Value, axis: number, before: number, after: num
   });
 }
 
+/** Consecutive parts of known lengths along one axis; together they are the whole. */
+export function split(g: Graph, x: Value, axis: number, lengths: readonly number[]): readonly Value[] {
+  const shapeOfPart = (length: number): readonly Dim[] => x.shape.map((dim, index) => (index === axis ? length : dim));
+  return g.node({
+    op: 'Split',
+    inputs: [x, g.ints(lengths)],
+    attributes: { axis },
+    outputs: lengths.map((length) => ({ dtype: x.dtype, shape: shapeOfPart(length) })),
+    vjp: (cotangents) => {
+      const parts = cotangents.flatMap((cotangent) => cotangent ?? []);
+      if (parts.length < lengths.length) throw new Error('A split is differentiated where every part matters.');
+      return [g.apply({ op: 'Concat', inputs: parts, attributes: { axis }, dtype: x.dtype, shape: x.shape }), undefined];
+    },
+  });
+}
+
 /** Joins values along one axis of known lengths. */
 export function concat(g: Graph, parts: readonly Value[], axis: number): Value {
   const first = parts[0];

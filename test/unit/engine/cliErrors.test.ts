@@ -69,7 +69,7 @@ describe('arguments', () => {
     await refuses(workspace, ['taxonomy'], { code: 2, says: /c3 taxonomy needs --run RUN/ });
     await refuses(workspace, ['credit'], { code: 2, says: /needs --estimator with one of loo, full_mean/ });
     await refuses(workspace, ['credit', '--estimator', 'lo'], { code: 2, says: /one of loo, full_mean/ });
-    await refuses(workspace, ['bench', 'fist-run'], { code: 2, says: /has no suite "fist-run"; there is: first-run/ });
+    await refuses(workspace, ['bench', 'fist-run'], { code: 2, says: /has no suite "fist-run"; did you mean first-run\?/ });
   });
 
   it('helps', async () => {

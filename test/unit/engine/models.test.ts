@@ -25,7 +25,7 @@ after(() => {
   rmSync(workspace, { recursive: true, force: true });
 });
 
-const weights = (name: string): string | null => snapshots.find(({ id }) => id === name)?.file ?? null;
+const weights = (name: string): Promise<string | null> => Promise.resolve(snapshots.find(({ id }) => id === name)?.file ?? null);
 const REQUEST = {
   context: 'Plan.\n\nProblem:\nBox 1 holds 2 pens and gets 2 more. How many pens are in it?\n',
   sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 6 },
@@ -91,9 +91,9 @@ describe('ModelPool', () => {
       assert.ok(base && first?.file && second?.file);
       const short = first.id.slice(0, 12);
       const lend = (find: typeof weights): Promise<string> => pool.withPolicy(recipe, first.id, find, answer);
-      assert.equal(await lend(() => null), `The weights of snapshot ${short} were not kept, so its messages cannot be re-executed.`);
-      assert.equal(await lend(() => second.file), `${second.file} holds other weights than snapshot ${short}; put the original file back.`);
-      assert.match(await lend(() => join(workspace, 'none')), new RegExp(`^The weights of snapshot ${short} cannot be loaded: Cannot read .*none`));
+      assert.equal(await lend(() => Promise.resolve(null)), `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`);
+      assert.equal(await lend(() => Promise.resolve(second.file)), `${second.file} holds other weights than snapshot ${short}; put the original file back.`);
+      assert.match(await lend(() => Promise.resolve(join(workspace, 'none'))), new RegExp(`^The weights of snapshot ${short} cannot be loaded: Cannot read .*none`));
       renameSync(join(workspace, 'team', 'tokenizer.json'), join(workspace, 'tokenizer.json'));
       const other = new ModelPool();
       await assert.rejects(other.withPolicy(recipe, base.id, weights, answer), /Cannot read .*tokenizer\.json/);
@@ -105,5 +105,22 @@ describe('ModelPool', () => {
     } finally {
       await pool.close();
     }
+  });
+
+  it('keeps devices apart, and says why a run is not where it was asked to be', async () => {
+    const probed: string[] = [];
+    const pool = new ModelPool((provider) => {
+      probed.push(provider);
+      return Promise.resolve({ passed: false, sentence: 'no adapter found', invariance: null, name: '', speedup: null });
+    });
+    const on = (provider: 'cpu' | 'webgpu', threads: number): Recipe => ({ ...recipe, config: { ...recipe.config, device: { provider, threads } } });
+    const environment = (asked: Recipe): Promise<readonly [string, number, string | null]> =>
+      pool.exclusively(asked, ({ runtime, remark }) => Promise.resolve([runtime.environment.provider, runtime.environment.threads, remark] as const));
+    assert.deepEqual(await environment(on('cpu', 1)), ['cpu', 1, null]);
+    assert.deepEqual(probed, []);
+    const [provider, threads, remark] = await environment(on('webgpu', 2));
+    assert.deepEqual([provider, threads], ['cpu', 2]);
+    assert.match(remark ?? '', /^WebGPU: .+; the run computes on the CPU\.$/);
+    await pool.close();
   });
 });

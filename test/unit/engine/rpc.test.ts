@@ -8,7 +8,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
-  CANCELLED_CODE, DoctorRequest, FAILED_CODE, InitializeRequest, ReplayProgressNotification, ReplayRequest, RunProgressNotification, ShutdownRequest, StartRunRequest,
+  CANCELLED_CODE, DoctorRequest, FAILED_CODE, InitializeRequest, ReplayProgressNotification, ReplayRequest, ResumeRunRequest, RunProgressNotification, ShutdownRequest, StartRunRequest,
   TaxonomyRequest, type ReplayProgress, type RunProgress,
 } from '../../../src/shared/engineProtocol.ts';
 import { TAXONOMY_CLASSES, type RunSummary } from '../../../src/shared/records.ts';
@@ -138,6 +138,30 @@ describe('the engine process', () => {
     assert.equal((await engine.connection.sendRequest(StartRunRequest, { config: tiny(engine), overrides: ['steps=1'] })).steps, 1);
   });
 
+  it('takes a run that was cancelled to its end, with progress and a cancel of its own', async (t) => {
+    const engine = await ready(t, copyOf(t, workspace));
+    const cancelAfter = async (steps: number, start: (token: CancellationTokenSource) => Promise<RunSummary>): Promise<void> => {
+      const source = new CancellationTokenSource();
+      const cancelled = assert.rejects(start(source), isCancelled);
+      await engine.heard(({ stage, done: finished }) => stage === 'train' && finished >= steps);
+      source.cancel();
+      await cancelled;
+    };
+    await cancelAfter(1, (source) => engine.connection.sendRequest(StartRunRequest, { config: tiny(engine), overrides: ['steps=40', 'evaluation.instances=0'] }, source.token));
+    const run = engine.runs[0]?.run ?? '';
+    const resume = (source?: CancellationTokenSource): Promise<RunSummary> => engine.connection.sendRequest(ResumeRunRequest, { run }, ...(source === undefined ? [] : [source.token]));
+    await cancelAfter(6, resume);
+    const before = withStore(engine.folder, (store) => store.run(run).steps);
+    assert.ok(before >= 6 && before < 40, String(before));
+    const refused = assert.rejects(engine.connection.sendRequest(ResumeRunRequest, { run: 'none' }), failedWith('input', /There is no run none/));
+    const summary = await resume();
+    await refused;
+    assert.deepEqual([summary.run, summary.steps, summary.evaluatorCalls, statuses(engine)], [run, 40, 40 * 16, ['done']]);
+    assert.ok(engine.runs.every((progress) => progress.run === run));
+    assert.deepEqual(await resume(), summary);
+    assert.match(engine.log(), new RegExp(`Run ${run} is finished; there is nothing to resume\\.`));
+  });
+
   it('replays with progress, k of n', async (t) => {
     const engine = await ready(t, copyOf(t, done));
     const message = firstMessage(engine);
@@ -147,7 +171,7 @@ describe('the engine process', () => {
     assert.deepEqual([...new Set(engine.replays.map((one) => one.done))], [0, 1, 2, 3, 4]);
     // The answer adds to the last progress what re-execution showed.
     assert.ok(bucket.alternatives.every(({ verified }) => verified === true));
-    const unverified = { ...bucket, alternatives: bucket.alternatives.map((alternative) => ({ ...alternative, verified: null })) };
+    const unverified = { ...bucket, alternatives: bucket.alternatives.map((alternative) => ({ ...alternative, verified: null, verification: { state: 'unverified', label: 'not verified yet', detail: 'not re-executed yet (2 of 2 replays)' } })) };
     assert.deepEqual(engine.replays.at(-1)?.bucket, unverified);
     assert.deepEqual(withStore(engine.folder, (store) => store.bucketView(bucket.id)), bucket);
   });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import { EngineClient, type EngineEvents } from '../../../src/extension/engineClient.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import type { ReplayProgress, RunProgress } from '../../../src/shared/engineProtocol.ts';
+import type { ReplayProgress, RunProgress, VerifyProgress } from '../../../src/shared/engineProtocol.ts';
 
 const SCRIPT = join(import.meta.dirname, 'fakeEngine.ts');
 
@@ -12,17 +12,19 @@ interface Seen {
   readonly log: string[];
   readonly runs: RunProgress[];
   readonly replays: ReplayProgress[];
+  readonly verifications: VerifyProgress[];
   readonly versions: string[];
   ended: number;
   onRun: () => void;
 }
 
 function client(script = SCRIPT): { readonly client: EngineClient; readonly seen: Seen } {
-  const seen: Seen = { log: [], runs: [], replays: [], versions: [], ended: 0, onRun: () => undefined };
+  const seen: Seen = { log: [], runs: [], replays: [], verifications: [], versions: [], ended: 0, onRun: () => undefined };
   const events: EngineEvents = {
     log: (line) => { seen.log.push(line); },
     runProgress: (progress) => { seen.runs.push(progress); seen.onRun(); },
     replayProgress: (progress) => { seen.replays.push(progress); },
+    verifyProgress: (progress) => { seen.verifications.push(progress); },
     ready: ({ version }) => { seen.versions.push(version); },
     ended: () => { seen.ended++; },
   };
@@ -40,6 +42,8 @@ test('a run reports its progress before its answer, and one engine serves severa
   const bucket = await engine.replay({ message: 12, alternatives: 2, replays: 1, text: null }, none);
   assert.equal(bucket.message, 12);
   assert.deepEqual(seen.replays.map(({ message, done, total }) => [message, done, total]), [[12, 1, 2], [12, 2, 2]]);
+  assert.equal((await engine.verify({ message: 12 }, none)).identical, 2);
+  assert.deepEqual(seen.verifications, [{ message: 12, done: 1, total: 2 }, { message: 12, done: 2, total: 2 }]);
   assert.deepEqual((await engine.doctor()).providers.map((provider) => provider.name), ['cpu']);
   assert.equal((await engine.taxonomy('r')).length, 4);
   assert.deepEqual(seen.versions, ['1.2.3']);
@@ -56,6 +60,17 @@ test('a cancelled run ends as cancelled, not as failed', async () => {
   await running;
   cancellation.cancel();
   await assert.rejects(run, CancelledError);
+  await engine.dispose();
+});
+
+test('a resumed run reports from where it stood, can be cancelled, and its refusal keeps its sentence', async () => {
+  const { client: engine, seen } = client();
+  assert.equal((await engine.resumeRun({ run: 'r-7' }, none)).run, 'r-7');
+  assert.deepEqual(seen.runs.map(({ run, done, total }) => [run, done, total]), [['r-7', 2, 3]]);
+  const cancellation = new CancellationTokenSource();
+  seen.onRun = () => { cancellation.cancel(); };
+  await assert.rejects(engine.resumeRun({ run: 'endless' }, cancellation.token), CancelledError);
+  await assert.rejects(engine.resumeRun({ run: 'changed' }, none), (error: unknown) => error instanceof C3Error && error.kind === 'input' && error.message.startsWith('Run changed cannot be resumed'));
   await engine.dispose();
 });
 

@@ -7,10 +7,13 @@ import {
   InitializeRequest,
   ReplayProgressNotification,
   ReplayRequest,
+  ResumeRunRequest,
   RunProgressNotification,
   ShutdownRequest,
   StartRunRequest,
   TaxonomyRequest,
+  VerifyProgressNotification,
+  VerifyRequest,
   type RunProgress,
 } from '../../../src/shared/engineProtocol.ts';
 import { TAXONOMY_CLASSES, type BucketView, type RunSummary } from '../../../src/shared/records.ts';
@@ -35,14 +38,25 @@ connection.onRequest(StartRunRequest, async ({ config }, token) => {
   return summary();
 });
 
+connection.onRequest(ResumeRunRequest, async ({ run }, token) => {
+  if (run === 'changed') throw new ResponseError(FAILED_CODE, 'Run changed cannot be resumed: the training instances have changed.', { kind: 'input' });
+  await connection.sendNotification(RunProgressNotification, { run, stage: 'train', done: 2, total: 3, metrics: null, message: 'step' });
+  return run === 'endless' ? cancelled(token) : { ...summary(), run };
+});
+
 connection.onRequest(ReplayRequest, async ({ message, alternatives }, token) => {
   const bucket: BucketView = { id: 1, run: 'r', origin: 'request', iteration: 1, instance: 'i', eventType: 'actor', turn: 0, contextKey: '5', snapshot: 's', message, alternatives: [] };
   for (let done = 1; done <= alternatives; done++) await connection.sendNotification(ReplayProgressNotification, { message, bucket, done, total: alternatives });
   return alternatives === 0 ? cancelled(token) : bucket;
 });
 
+connection.onRequest(VerifyRequest, async ({ message }) => {
+  for (let done = 1; done <= 2; done++) await connection.sendNotification(VerifyProgressNotification, { message, done, total: 2 });
+  return { checked: 2, identical: 2, different: 0, notComparable: 0, firstDifference: null, firstReason: null };
+});
+
 connection.onRequest(TaxonomyRequest, () => TAXONOMY_CLASSES.map((name) => ({ name, count: 0, cases: [] })));
-connection.onRequest(DoctorRequest, () => ({ providers: [{ name: 'cpu', available: true, selfTest: 'passed' }], versions: { node: process.versions.node }, store: { path: store, state: 'absent' } }));
+connection.onRequest(DoctorRequest, () => ({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: null, device: null }], versions: { node: process.versions.node }, store: { path: store, state: 'absent' } }));
 connection.onRequest(ShutdownRequest, () => {
   setImmediate(() => { process.exit(0); });
   return null;

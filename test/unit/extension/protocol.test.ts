@@ -11,11 +11,14 @@ test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
     { type: 'ready', selected: null, collapsed: [1, 2], others: [] },
     { type: 'rows', revision: 1, offset: 200 },
-    { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own' },
+    { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own', independent: false },
+    { type: 'verify', message: 5 },
     { type: 'cancelReplay' },
   ]) assert.ok(isTranscriptToHost(message), JSON.stringify(message));
   assert.ok(isTaxonomyToHost({ type: 'open', message: 3 }));
   assert.ok(isDashboardToHost({ type: 'ready', run: null }));
+  assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
+  assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
   assert.ok(isTranscriptState({ version: 1, target, selected: 4, collapsed: [] }));
   assert.ok(isTaxonomyState({ version: 1, run: 'r', selected: 'Over-Coupling' }));
 });
@@ -31,9 +34,11 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'rows', revision: 1, offset: -1 },
     { type: 'rows', revision: 1, offset: 0.5 },
     { type: 'detail', id: 1, message: '5' },
-    { type: 'replay', message: 5, alternatives: 65, replays: 1, text: null },
-    { type: 'replay', message: 5, alternatives: 4, replays: 0, text: null },
-    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001) },
+    { type: 'replay', message: 5, alternatives: 65, replays: 1, text: null, independent: false },
+    { type: 'replay', message: 5, alternatives: 4, replays: 0, text: null, independent: false },
+    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001), independent: false },
+    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: 'no' },
+    { type: 'verify' },
     { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [] },
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));

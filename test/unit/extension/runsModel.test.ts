@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../src/extension/runsModel.ts';
 import { episodeLabel, episodeReturn, overallPercent, roundDescription, runDescription, stageWords } from '../../../src/extension/runWords.ts';
+import type { RunSummary } from '../../../src/shared/records.ts';
+import type { ShownStatus } from '../../../src/shared/runStatus.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from './storeFixture.ts';
 
 const store = temporaryStore();
@@ -33,7 +35,7 @@ test('runs stand newest first, and their evaluations around their steps', () => 
   assert.deepEqual(rounds.map((node) => node.kind === 'round' && `${node.label}: ${roundDescription(node)}`), [
     'Evaluation before, greedy: 1 episode',
     'Step 1: mean return 0.50, 105 episodes',
-    'Step 2: under way, 0 episodes',
+    'Step 2: unfinished, 0 episodes',
     'Evaluation after, sampled: 1 episode',
   ]);
   assert.deepEqual(childrenOf(writer, find(runs, 'newer'), limits), []);
@@ -63,12 +65,14 @@ test('a masked episode is told apart from one that returned 0', () => {
 
 test('a run is described by its steps, and by its accuracy once both are measured', () => {
   const run = writer.run(RUN);
-  assert.equal(runDescription(run), '1 of 3 steps');
+  const words = (summary: RunSummary | null, status: ShownStatus = 'done'): string => runDescription({ run: { ...run, summary }, status });
+  assert.equal(words(null, 'running'), '1 of 3 steps');
+  assert.equal(words(null, 'interrupted'), 'interrupted, 1 of 3 steps');
   const interval = (value: number): { value: number; low: null; high: null; n: number } => ({ value, low: null, high: null, n: 10 });
   const none = { before: null, after: null, difference: null };
   const summary = { run: RUN, method: 'c3', seed: 1, steps: 3, evaluatorCalls: 0, tokens: LEDGER.tokens, decisions: {}, passAt1: none, seconds: 0, store: '' };
-  assert.equal(runDescription({ ...run, summary: { ...summary, accuracy: none } }), '1 of 3 steps');
-  assert.equal(runDescription({ ...run, summary: { ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } } }), '1 of 3 steps, 62.4 % → 0.0 %');
+  assert.equal(words({ ...summary, accuracy: none }), '1 of 3 steps');
+  assert.equal(words({ ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } }), '1 of 3 steps, 62.4 % → 0.0 %');
   assert.equal(stageWords({ stage: 'train', done: 3, total: 20 }), 'Training, step 3 of 20');
   assert.equal(stageWords({ stage: 'load', done: 0, total: 0 }), 'Loading');
   const stages = (['load', 'evaluate-before', 'train', 'evaluate-after'] as const).flatMap((stage) => [0, 1, 2].map((done) => overallPercent({ stage, done, total: 2 })));

@@ -83,6 +83,7 @@ export const hashed = ({ context, streamKey }: PolicyRequest): string => `says $
 export class ScriptedPolicy implements Policy {
   readonly snapshot = SNAPSHOT;
   readonly environment = ENVIRONMENT;
+  seeded = true;
   /** Everything that was asked, in order. */
   readonly requests: PolicyRequest[] = [];
   /** Ends answers in an arbitrary order instead of the last first. */
@@ -142,9 +143,9 @@ export interface World {
   readonly evaluator: CountingEvaluator;
 }
 
-export function world(protocol: Protocol, changes: Partial<Pick<World, 'policy' | 'evaluator'> & Pick<TreeSettings, 'budget' | 'seed' | 'scope' | 'sampling'>> = {}): World {
+export function world(protocol: Protocol, changes: Partial<Pick<World, 'policy' | 'evaluator'> & Pick<TreeSettings, 'budget' | 'seed' | 'scope' | 'sampling' | 'commonRandomNumbers'>> = {}): World {
   const { policy = new ScriptedPolicy(), evaluator = new CountingEvaluator(), ...rest } = changes;
-  return { policy, evaluator, settings: { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling: SAMPLING, seed: 5, scope: 'iteration:1', ...rest } };
+  return { policy, evaluator, settings: { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling: SAMPLING, seed: 5, scope: 'iteration:1', commonRandomNumbers: true, ...rest } };
 }
 
 export const starts = (of: readonly Instance[]): Branch[] => of.map((instance) => ({ instance, node: null }));

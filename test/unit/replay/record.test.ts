@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import { recordSubtree, recordTrainingTree, type CreditedGroup } from '../../../src/replay/record.ts';
+import { messageHash, recordSubtree, recordTrainingTree, replayHash, type CreditedGroup, type SealedMessage, type SealedReplay } from '../../../src/replay/record.ts';
 import { callsOf, grow, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -30,7 +29,6 @@ const returnsOf = (node: TreeNode): number[] => leavesOf(node).flatMap((leaf) =>
 const near = (actual: number | undefined, expected: number): void => {
   assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-12, `${String(actual)} is not ${String(expected)}`);
 };
-const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 const CASES: readonly (readonly [Protocol, readonly number[]])[] = [[PAIR, [2, 4]], [PARALLEL, [2, 1, 2, 2]], [CHECKPOINTS, [3, 2]]];
 
 describe('recordTrainingTree', () => {
@@ -94,18 +92,36 @@ describe('recordTrainingTree', () => {
     }
   });
 
-  it('names each replay by the hash of its messages from the alternative to the leaf', async (t) => {
+  it('numbers the replays of an alternative by its leaves', async (t) => {
     const { store, roots } = await recorded(t, world(PARALLEL), [2, 1, 2, 2]);
     for (const node of allNodes(roots)) {
       const [bucket] = store.bucketsFor(stored(node));
       const replays = store.replaysOfBucket(bucket?.id ?? 0).filter(({ alternative }) => alternative === node.stored);
       assert.deepEqual(replays.map(({ replayIndex, leaf }) => [replayIndex, leaf]), leavesOf(node).map((leaf, index) => [index, leaf.stored]));
-      for (const [index, leaf] of leavesOf(node).entries()) {
-        const hashes: string[] = [];
-        for (let at: TreeNode | null = leaf; at !== null; at = at === node ? null : at.parent) hashes.unshift(sha256(new Uint8Array(at.answer.tokens.buffer)));
-        assert.equal(replays[index]?.tokenHash, sha256(hashes.join('\n')));
-      }
     }
+  });
+
+  it('gives each replay a hash that its rows give again, and that changes with any of them', async (t) => {
+    const { store, roots } = await recorded(t, world(PAIR), [2, 2]);
+    const [leaf] = roots.flatMap(leavesOf);
+    const replay = store.replaysOfBucket(store.bucketsFor(stored(roots[0] ?? assert.fail()))[0]?.id ?? 0)[0];
+    assert.ok(leaf?.parent && replay);
+    const [first, second] = [store.decision(stored(leaf.parent)), store.decision(stored(leaf))];
+    assert.equal(replayHash([messageHash(first), messageHash(second)], replay), replay.tokenHash);
+    const other = 'ab'.repeat(16);
+    const messages: readonly Partial<SealedMessage>[] = [
+      { text: `${second.text}.` }, { tokens: Int32Array.of(1) }, { logprobs: second.logprobs.map((value) => value * 1.0001) }, { contextKey: '1' }, { streamKey: other }, { finish: 'length' },
+      { sampling: { ...second.sampling, temperature: 0.99 } }, { sampling: { ...second.sampling, topP: 0.9 } }, { sampling: { ...second.sampling, topK: 1 } }, { sampling: { ...second.sampling, maxNewTokens: 41 } },
+      { siblingIndex: 7 }, { position: 0 }, { instance: 'cd'.repeat(32) },
+    ];
+    const replays: readonly Partial<SealedReplay>[] = [{ return: null }, { return: (replay.return ?? 0) + 1 }, { replayIndex: 1 }, { evaluatorCalls: 9 }, { environment: 2 }];
+    const hashes = [
+      ...messages.map((change) => replayHash([messageHash(first), messageHash({ ...second, ...change })], replay)),
+      ...replays.map((change) => replayHash([messageHash(first), messageHash(second)], { ...replay, ...change })),
+      replayHash([messageHash(second), messageHash(first)], replay),
+      replayHash([messageHash(second)], replay),
+    ];
+    assert.equal(new Set([replay.tokenHash, ...hashes]).size, hashes.length + 1);
   });
 
   it('keeps masked returns null and gives no credit where only one alternative has any', async (t) => {

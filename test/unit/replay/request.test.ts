@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { creditBucket } from '../../../src/credit/creditBucket.ts';
 import { replayMessage, type ReplayDependencies, type ReplayRequest } from '../../../src/replay/request.ts';
 import { grow, type TreeNode } from '../../../src/replay/tree.ts';
+import { drawsOf } from '../../../src/shared/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { BucketView, Decision } from '../../../src/shared/records.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
@@ -10,8 +11,8 @@ import { contextKey } from '../../../src/team/contextKey.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {
-  CHAIN, CHECKPOINTS, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, RUN, SAMPLING, starts, storeFor, storePath, TWICE, world,
-  type CountingEvaluator, type ScriptedPolicy,
+  CHAIN, CHECKPOINTS, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, RUN, SAMPLING, ScriptedPolicy, starts, storeFor, storePath, TWICE, world,
+  type CountingEvaluator,
 } from './helpers.ts';
 
 const ALL = instances(1);
@@ -125,6 +126,35 @@ describe('replayMessage', () => {
       const alternatives = bucket.alternatives.map(({ decision }) => here.store.decision(decision).streamKey);
       assert.equal(new Set([...keys, ...alternatives]).size, keys.length + 4, protocol.name);
     }
+  });
+
+  it('lets every alternative draw numbers of its own where it is asked to', async (t) => {
+    for (const protocol of [PAIR, CHAIN, PARALLEL, TWICE]) {
+      const here = await scene(t, protocol);
+      // The clicked message stands first in the bucket, whatever its place in the run.
+      const clicked = here.store.decision(here.messages[0] ?? 0);
+      here.messages[0] = here.store.insertDecision({ ...clicked, siblingIndex: 1 });
+      const bucket = await ask(here, 0, { replays: 3, text: 'typed', independent: true });
+      const keys = bucket.alternatives.flatMap(({ decision }) => continuations(here.store, bucket, decision).flatMap((path) => path.map(({ streamKey }) => streamKey)));
+      assert.equal(keys.length, 5 * 3 * (protocol.occurrences.length - 1));
+      assert.equal(new Set(keys).size, keys.length, protocol.name);
+      // What is sampled stays the same: only what continues it draws otherwise.
+      const shared = await scene(t, protocol);
+      assert.deepEqual((await ask(shared, 0, { replays: 3 })).alternatives.map(({ text }) => text), bucket.alternatives.slice(0, 4).map(({ text }) => text));
+    }
+  });
+
+  it('says that a policy takes no seeds, and names no stream', async (t) => {
+    const here = await scene(t, PAIR);
+    here.policy.seeded = false;
+    const remarks: string[] = [];
+    const request = { message: here.messages[0] ?? 0, alternatives: 2, replays: 2, text: null };
+    const bucket = await replayMessage(request, here.dependencies, { cancelled: () => false, onProgress: () => undefined, onRemark: (remark) => remarks.push(remark) });
+    assert.deepEqual(remarks, ['The endpoint takes no seeds: common random numbers and exact verification are off.']);
+    assert.equal(drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.decision(id).streamKey), 'unseeded');
+    const told: string[] = [];
+    await replayMessage(request, { ...here.dependencies, policy: new ScriptedPolicy() }, { cancelled: () => false, onProgress: () => undefined, onRemark: (remark) => told.push(remark) });
+    assert.deepEqual(told, []);
   });
 
   it('draws other numbers for a second request, also one for the message after', async (t) => {

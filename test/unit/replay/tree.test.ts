@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, callsOfFanout, contextOf, extend, grow, leavesOf, returnOf, samplingOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
@@ -105,14 +107,40 @@ describe('streams', () => {
     assert.equal(new Set([...keys, one.streamKey, other.streamKey]).size, 6);
   });
 
-  it('depend on role, turn and the index among siblings, and on nothing else in the tree', async () => {
-    const cases: readonly (readonly [Protocol, readonly number[]])[] = [[CHAIN, [2, 1, 3, 2]], [PARALLEL, [2, 1, 1, 2]], [TWICE, [2, 2, 2]]];
-    for (const [protocol, fanout] of cases) {
-      const groups = Map.groupBy(allNodes(await growAll(world(protocol), fanout)), ({ position, sibling }) => `${String(position)} ${String(sibling)}`);
-      const keys = [...groups.values()].map((nodes) => new Set(nodes.map(({ streamKey }) => streamKey)));
-      for (const group of keys) assert.equal(group.size, 1, protocol.name);
-      assert.equal(new Set(keys.flatMap((group) => [...group])).size, fanout.reduce((total, count) => total + count, 0), protocol.name);
+  it('of a tree of two levels are named by the index among siblings alone', async () => {
+    const name = (eventType: string, sibling: number): string => createHash('sha256').update(JSON.stringify([5, 'iteration:1', FIRST.uidSha, eventType, 0, sibling])).digest('hex').slice(0, 32);
+    const roots = await growAll(world(PAIR), [2, 4]);
+    assert.deepEqual(roots.map(({ streamKey }) => streamKey), [name('reasoner', 0), name('reasoner', 1)]);
+    for (const { children } of roots) assert.deepEqual(children.map(({ streamKey }) => streamKey), [0, 1, 2, 3].map((sibling) => name('actor', sibling)));
+  });
+
+  it('are those of the same replay index below every alternative, and of no other, for any fan-out', async () => {
+    const counter = openStream(11, 0);
+    const draw = (place: number, high: number): number => 1 + Math.floor(uniform(counter, place) * high);
+    for (let trial = 0; trial < 60; trial++) {
+      const protocol = [PAIR, CHAIN, PARALLEL, TWICE][trial % 4] ?? PAIR;
+      const fanout = positionsOf(protocol).map((position) => draw(8 * trial + position, 4));
+      const paths = (root: TreeNode): Map<string, string> => new Map(allNodes(root.children).map((node) => [pathOf(node).slice(1).join('.'), node.streamKey]));
+      for (const commonRandomNumbers of [true, false]) {
+        const roots = await growAll(world(protocol, { commonRandomNumbers }), fanout);
+        const below = roots.map(paths);
+        const words = `${protocol.name} ${fanout.join(',')} ${String(commonRandomNumbers)}`;
+        for (const keys of below) assert.equal(new Set(keys.values()).size, keys.size, `${words}: two replays of one alternative share a stream`);
+        if (commonRandomNumbers) for (const keys of below) assert.deepEqual(keys, below[0], words);
+        const distinct = new Set([...roots.map(({ streamKey }) => streamKey), ...below.flatMap((keys) => [...keys.values()])]);
+        assert.equal(distinct.size, roots.length + (commonRandomNumbers ? 1 : roots.length) * (below[0]?.size ?? 0), words);
+      }
     }
+  });
+
+  it('number the leaves below an alternative as its replays are numbered', async () => {
+    for (const root of await growAll(world(CHAIN), [2, 3, 1, 2])) assert.deepEqual(leavesOf(root).map(({ replay }) => replay), [0, 1, 2, 3, 4, 5]);
+  });
+
+  it('are left out for a policy that takes no seeds', async () => {
+    const made = world(PAIR);
+    made.policy.seeded = false;
+    assert.deepEqual(new Set(allNodes(await growAll(made, [2, 2])).map(({ streamKey }) => streamKey)), new Set(['']));
   });
 
   it('differ between instances, seeds and scopes, and come again with the same ones', async () => {
@@ -120,16 +148,6 @@ describe('streams', () => {
     const all = [await keys(world(PAIR)), await keys(world(PAIR), SECOND), await keys(world(PAIR, { seed: 6 })), await keys(world(PAIR, { scope: 'iteration:2' }))];
     assert.equal(new Set(all).size, 4);
     assert.equal(await keys(world(PAIR)), all[0]);
-  });
-
-  it('follow the replay index through a whole continuation where it is inherited', async () => {
-    const { settings } = world(CHAIN);
-    const [root] = await extend(settings, starts([FIRST]), 0, 1, NEVER);
-    assert.ok(root);
-    const replays = await extend(settings, [{ instance: FIRST, node: root }], 1, 3, NEVER);
-    const further = await extend(settings, replays.map((node) => ({ instance: FIRST, node })), 2, 1, NEVER, undefined, { first: 0, inherit: true });
-    assert.deepEqual(further.map(({ sibling }) => sibling), [0, 1, 2]);
-    assert.equal(new Set([...replays, ...further].map(({ streamKey }) => streamKey)).size, 6);
   });
 });
 
@@ -170,6 +188,12 @@ describe('returns', () => {
       });
       assert.deepEqual((await growAll(made, [1, 2])).flatMap(leavesOf).map((leaf) => returnOf(leaf)), expected);
     }
+  });
+
+  it('are null, not 0, where nothing was scored on the path', async () => {
+    const [plan] = await extend(world(PAIR).settings, starts([FIRST]), 0, 1, NEVER);
+    assert.ok(plan);
+    assert.equal(returnOf(plan), null);
   });
 
   it('are cut to the bound', async () => {

@@ -104,19 +104,6 @@ describe('what stands beside a request', () => {
     assert.deepEqual((await generate([...many].reverse())).reverse().map(bytes), completions.map(bytes));
     for (const index of [0, 1, 255, 256, 300, 511, 599]) assert.deepEqual(bytes(await alone(present(many[index]))), bytes(present(completions[index])));
   });
-
-  it('without grouped heads as well; the score graph then agrees to rounding', async () => {
-    const config = { ...CONFIG, keyValueHeads: CONFIG.heads };
-    const flat = testParameters(config);
-    const [plain, scorer] = [await Generator.create(config, DEVICE), new Trainer(config, DEVICE)];
-    const together = await plain.generate(flat, MIXED, RUNNING);
-    for (const [index, one] of MIXED.entries()) assert.deepEqual(bytes(present((await plain.generate(flat, [one], RUNNING))[0])), bytes(present(together[index])));
-    const [first, completion] = [present(MIXED[1]), present(together[1])];
-    const scores = await scorer.score(flat, [{ prompt: first.prompt, messages: [message(completion.tokens)] }], 1, RUNNING.cancelled);
-    completion.logprobs.forEach((value, index) => assert.ok(Math.abs(value - item(present(scores[0]?.[0]), index)) < 1e-5));
-    await plain.release();
-    await scorer.release();
-  });
 });
 
 describe('the end of a message', () => {

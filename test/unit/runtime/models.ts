@@ -2,11 +2,11 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { GenerationRequest } from '../../../src/runtime/generate.ts';
 import type { Graph } from '../../../src/runtime/graph.ts';
-import { parameterFeeds } from '../../../src/runtime/model.ts';
+import { graphParameterViews, parameterCount, parameterFeeds } from '../../../src/runtime/model.ts';
 import type { TrainingContext, TrainingMessage } from '../../../src/runtime/pack.ts';
 import { parameterSpecs, type TransformerConfig } from '../../../src/runtime/transformer.ts';
 import type { ReferenceWeights } from '../../support/referenceTransformer.ts';
-import { range, testKey, testStream } from './nd.ts';
+import { present, range, testKey, testStream } from './nd.ts';
 
 /** Grouped heads, a tied head, and every width different from the others. */
 export const TINY: TransformerConfig = {
@@ -100,4 +100,11 @@ export async function runGraph(g: Graph, config: TransformerConfig, flat: Float3
       return [name, Float64Array.from(data)];
     }),
   );
+}
+
+/** The outputs that belong to the parameters as one vector in checkpoint order. */
+export function flatOutput(config: TransformerConfig, outputs: Readonly<Record<string, Float64Array>>, nameOf: (parameter: string) => string): Float64Array {
+  const flat = new Float64Array(parameterCount(config));
+  for (const { name, offset } of graphParameterViews(config)) flat.set(present(outputs[nameOf(name)]), offset);
+  return flat;
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradients } from '../../../src/runtime/autodiff.ts';
-import { Graph, type Value } from '../../../src/runtime/graph.ts';
+import { Graph, type FloatType, type Value } from '../../../src/runtime/graph.ts';
 import { abs, add, cast, clip, equal, exp, lessOrEqual, logicalAnd, logicalOr, minimum, mul } from '../../../src/runtime/ops/elementwise.ts';
-import { zerosLike } from '../../../src/runtime/ops/gather.ts';
+import { gatherRows, zerosLike } from '../../../src/runtime/ops/gather.ts';
 import { matmul } from '../../../src/runtime/ops/linear.ts';
 import { maxAll, mean, sumAll } from '../../../src/runtime/ops/reduce.ts';
 import { concat, reshape, slice } from '../../../src/runtime/ops/shape.ts';
-import { item, make, noise, present, Runner, total, type Nd } from './nd.ts';
+import { at, item, make, noise, present, Runner, total, type Nd } from './nd.ts';
+import { DECODER_CASES, ROTATION } from './decoderOperators.ts';
 import { CASES, type OperatorCase } from './operators.ts';
 
 const close = (actual: Nd, expected: Nd, tolerance: number, what: string): void => {
@@ -21,8 +22,8 @@ const close = (actual: Nd, expected: Nd, tolerance: number, what: string): void 
 const named = (inputs: readonly Nd[]): Record<string, Nd> => Object.fromEntries(inputs.map((array, index) => [`x${index}`, array]));
 
 /** The operator, a weighted sum of its output as loss, and the loss's gradients. */
-async function compiled({ inputs, shapes, build }: OperatorCase): Promise<Runner> {
-  const g = new Graph('operator', 'float64');
+async function compiled({ inputs, shapes, build }: OperatorCase, float: FloatType = 'float64'): Promise<Runner> {
+  const g = new Graph('operator', float);
   const values = inputs.map((array, index) => g.floatInput(`x${index}`, shapes?.[index] ?? array.shape));
   const y = build(g, ...values);
   const loss = sumAll(g, mul(g, y, g.floatInput('w', y.shape)));
@@ -36,7 +37,7 @@ async function compiled({ inputs, shapes, build }: OperatorCase): Promise<Runner
 const withoutDifferences = new Set(['cast through float32']);
 
 describe('operators', () => {
-  for (const one of CASES) {
+  for (const one of [...CASES, ...DECODER_CASES]) {
     it(one.name, async () => {
       const expected = one.forward(...one.inputs);
       const w = noise(`${one.name} cotangent`, expected.shape);
@@ -60,6 +61,37 @@ describe('operators', () => {
       await runner.release();
     });
   }
+});
+
+describe('operators of their own in float32', () => {
+  it('rotate, and its gradient turns back', async () => {
+    const [x] = ROTATION.inputs;
+    const w = noise('float32 rotation cotangent', [2, 3, 8]);
+    const runner = await compiled(ROTATION, 'float32');
+    const outputs = await runner.run({ x0: present(x), w });
+    close(present(outputs['y']), ROTATION.forward(present(x)), 1e-6, 'y');
+    close(present(outputs['d0']), present(ROTATION.backward(w, present(x))[0]), 1e-6, 'd0');
+    // Turned and turned back: the gradient of the rotated values themselves.
+    const back = present((await runner.run({ x0: present(x), w: present(outputs['y']) }))['d0']);
+    close(back, present(x), 1e-6, 'back');
+    await runner.release();
+  });
+
+  it('a table too large for a product gets its gradient by a scatter, repeated rows in order', async () => {
+    const rows = 1025;
+    const indices = [1024, 3, 1024, 0, 1024];
+    const table = noise('large table', [rows, 2]);
+    const w = noise('large table cotangent', [5, 2]);
+    const g = new Graph('large', 'float32');
+    const values = g.floatInput('table', [rows, 2]);
+    const [gradient] = gradients(g, sumAll(g, mul(g, gatherRows(g, values, g.int32s(indices)), g.floatInput('w', [5, 2]))), [values]);
+    g.output('d', present(gradient));
+    const runner = await Runner.create(g);
+    const { d } = await runner.run({ table, w });
+    await runner.release();
+    const added = (row: number, column: number): number => indices.reduce((sum, one, index) => (one === row ? Math.fround(sum + Math.fround(at(w, index, column))) : sum), 0);
+    assert.deepEqual(present(d), make([rows, 2], added));
+  });
 });
 
 /** Evaluates one float64 expression without inputs. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { Tensor } from 'onnxruntime-node';
+import type { Tensor } from 'onnxruntime-node';
+import { parameterFeeds } from '../../../src/runtime/model.ts';
 import { packContexts, type TrainingContext } from '../../../src/runtime/pack.ts';
 import { initialState, Trainer, type StepSettings, type TrainingState } from '../../../src/runtime/trainer.ts';
-import { ADAMW, buildTrainingGraph, type AdamWConstants } from '../../../src/runtime/trainingGraph.ts';
+import { accumulatedName, ADAMW, buildGradientGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type AdamWConstants } from '../../../src/runtime/trainingGraph.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { context, DEVICE, message, runGraph, RUNNING, scalar, testParameters, testTokens, TINY } from './models.ts';
+import { context, DEVICE, flatOutput, message, runGraph, RUNNING, scalar, testParameters, testTokens, TINY } from './models.ts';
 import { item, noise, present, range, total } from './nd.ts';
 
 const SUPERVISED: StepSettings = { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 };
@@ -15,20 +16,20 @@ const trainer = new Trainer(TINY, DEVICE);
 after(() => trainer.release());
 
 const tokenCount = (contexts: readonly TrainingContext[]): number => total(contexts.flatMap(({ messages }) => messages.map(({ tokens }) => tokens.length)));
-const vector = (data: ArrayLike<number>): Tensor => new Tensor('float32', Float32Array.from(data), [data.length]);
+const feedsOf = (flat: ArrayLike<number>, nameOf: (parameter: string) => string): Record<string, Tensor> => parameterFeeds(TINY, Float32Array.from(flat), nameOf);
 const norm = (values: Float64Array): number => Math.sqrt(total(values.map((value) => value * value)));
 
 /** Feeds of one micro-batch that holds every context. */
 function wholeBatch(contexts: readonly TrainingContext[]): Record<string, Tensor> {
-  const { tokens, positions, segments, slots, selected, targets, weights } = present(packContexts(contexts, 1e6, 1 / tokenCount(contexts))[0]).feeds;
-  const feeds = { tokens, positions, segments, slots, selected, targets, weights };
-  return { ...Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [name, present(tensor)])), temperature: scalar(1) };
+  const [batch, more] = packContexts(TINY, contexts, 1e6, 1 / tokenCount(contexts));
+  assert.equal(more, undefined);
+  return { ...Object.fromEntries(Object.entries(present(batch).feeds).filter(([name]) => !['behaviour', 'reference', 'advantages'].includes(name))), temperature: scalar(1) };
 }
 
 /** The supervised gradient of every context at once. */
 async function gradientAt(parameters: Float32Array, contexts: readonly TrainingContext[]): Promise<Float64Array> {
-  const graph = buildTrainingGraph(TINY, { loss: 'supervised', accumulate: false, update: false, adamw: ADAMW });
-  return present((await runGraph(graph, TINY, parameters, wholeBatch(contexts)))['gradient']);
+  const feeds = { ...feedsOf(new Float32Array(FLAT.length), accumulatedName), ...wholeBatch(contexts) };
+  return flatOutput(TINY, await runGraph(buildGradientGraph(TINY, { loss: 'supervised' }), TINY, parameters, feeds), gradientName);
 }
 
 interface Moments {
@@ -94,17 +95,15 @@ describe('AdamW', () => {
 
   const update = async (adamw: AdamWConstants, t: number, rate: number): Promise<{ outputs: Record<string, Float64Array>; expected: Moments; gradient: Float64Array }> => {
     const before = { momentum: noise('momentum', [FLAT.length], -0.1, 0.1).data, variance: noise('variance', [FLAT.length], 0, 0.1).data };
-    const graph = buildTrainingGraph(TINY, { loss: 'supervised', accumulate: false, update: true, adamw });
-    const outputs = await runGraph(graph, TINY, FLAT, {
-      ...wholeBatch(CONTEXTS),
-      parametersFlat: vector(FLAT),
-      momentum: vector(before.momentum),
-      variance: vector(before.variance),
+    const gradient = (await gradientAt(FLAT, CONTEXTS)).map(Math.fround);
+    const outputs = await runGraph(buildUpdateGraph(TINY, adamw), TINY, FLAT, {
+      ...feedsOf(gradient, gradientName),
+      ...feedsOf(before.momentum, momentumName),
+      ...feedsOf(before.variance, varianceName),
       learningRate: scalar(rate),
       correction1: scalar(1 - adamw.beta1 ** t),
       correction2: scalar(1 - adamw.beta2 ** t),
     });
-    const gradient = await gradientAt(FLAT, CONTEXTS);
     return { outputs, gradient, expected: adamW({ parameters: Float64Array.from(FLAT), ...before }, gradient, t, rate, adamw) };
   };
 
@@ -116,9 +115,9 @@ describe('AdamW', () => {
       const { outputs, gradient, expected } = await update({ beta1: 0.7, beta2: 0.8, epsilon: 1e-3, weightDecay: 0.1, maxNorm }, 3, 0.02);
       assert.equal(norm(gradient) > maxNorm, maxNorm < 1);
       close(present(outputs['gradientNorm']), [norm(gradient)], 1e-5, 'norm');
-      close(present(outputs['newMomentum']), expected.momentum, 1e-7, 'momentum');
-      close(present(outputs['newVariance']), expected.variance, 1e-7, 'variance');
-      close(present(outputs['newParameters']), expected.parameters, 1e-6, 'parameters');
+      close(flatOutput(TINY, outputs, (name) => updatedName(momentumName(name))), expected.momentum, 1e-7, 'momentum');
+      close(flatOutput(TINY, outputs, (name) => updatedName(varianceName(name))), expected.variance, 1e-7, 'variance');
+      close(flatOutput(TINY, outputs, updatedName), expected.parameters, 1e-6, 'parameters');
     });
   }
 });
@@ -128,7 +127,7 @@ const MANY = range(400).map((index) => context(`many ${index}`, 2 + (index % 5),
 
 describe('accumulation', () => {
   it('over micro-batches gives the gradient of one batch', async () => {
-    assert.ok(packContexts(MANY, 2560, 1).length >= 3);
+    assert.ok(packContexts(TINY, MANY, 2048, 1).length >= 3);
     const gradient = await gradientAt(FLAT, MANY);
     assert.ok(norm(gradient) > 1);
     const { state, loss, gradientNorm, tokens } = await trainer.step(initialState(FLAT), MANY, SUPERVISED, RUNNING.cancelled);

@@ -29,17 +29,22 @@ describe('sampleToken', () => {
     assert.deepEqual(picks, [0, 0, 1, 1, 2, 2, 3, 3]);
   });
 
-  it('does not need probabilities that sum to one', () => {
-    const row = logs(2, 6);
-    assert.deepEqual([0.2499, 0.2501].map((uniform) => sampleToken(row, ALL, uniform)), [0, 1]);
-    // The boundary itself belongs to the next token: each token owns [low, high).
-    assert.deepEqual([0, 0.4999, 0.5].map((uniform) => sampleToken(logs(1, 1), ALL, uniform)), [0, 0, 1]);
+  it('gives the boundary between two tokens to the second: each owns [low, high)', () => {
+    // exp of the float32 log 1/2 is just below 1/2.
+    assert.deepEqual([0, 0.4999, 0.5].map((uniform) => sampleToken(logs(0.5, 0.5), ALL, uniform)), [0, 0, 1]);
+  });
+
+  it('takes the last token where rounding leaves the sum below the uniform number', () => {
+    const row = logs(0.3, 0.3, 0.3999);
+    assert.deepEqual([0.9998, 1 - 2 ** -53].map((uniform) => sampleToken(row, ALL, uniform)), [2, 2]);
+    assert.equal(sampleToken(Float32Array.of(...row, -Infinity), ALL, 1 - 2 ** -53), 2);
   });
 
   it('equals brute force for every truncation', () => {
     const stream = testStream('brute force');
     for (const trial of range(400)) {
-      const row = Float32Array.from(range(9), (token) => Math.log(0.05 + stream.uniform(100 * trial + token)));
+      const weights = range(9).map((token) => 0.05 + stream.uniform(100 * trial + token));
+      const row = Float32Array.from(weights, (weight) => Math.log(weight / total(weights)));
       const sampling = { temperature: 1, topK: trial % 11, topP: [1, 0.95, 0.7, 0.3, 0][trial % 5] ?? 1 };
       for (const draw of range(6)) {
         const uniform = stream.uniform(100 * trial + 20 + draw);
@@ -85,17 +90,29 @@ describe('sampleToken', () => {
     }
   });
 
-  it('frequencies follow the probabilities: chi-square', () => {
-    const probabilities = [0.02, 0.38, 0.1, 0.25, 0.05, 0.2];
-    const stream = testStream('frequencies');
+  /** Pearson's statistic of 20,000 draws against the probabilities that they should have. */
+  function chiSquare(name: string, row: Float32Array, sampling: TokenSampling, expected: readonly number[]): number {
+    const stream = testStream(name);
     const draws = 20_000;
-    const counts = new Float64Array(6);
+    const counts = new Float64Array(row.length);
     for (const position of range(draws)) {
-      const token = sampleToken(logs(...probabilities), ALL, stream.uniform(position));
+      const token = sampleToken(row, sampling, stream.uniform(position));
       counts[token] = item(counts, token) + 1;
     }
-    const statistic = total(probabilities.map((probability, token) => (item(counts, token) - draws * probability) ** 2 / (draws * probability)));
+    return total(expected.map((probability, token) => (probability === 0 ? 1e9 * item(counts, token) : (item(counts, token) - draws * probability) ** 2 / (draws * probability))));
+  }
+
+  it('frequencies follow the probabilities: chi-square', () => {
+    const probabilities = [0.02, 0.38, 0.1, 0.25, 0.05, 0.2];
+    const statistic = chiSquare('frequencies', logs(...probabilities), ALL, probabilities);
     // 5 degrees of freedom: the 99.9 % quantile.
     assert.ok(statistic < 20.5, String(statistic));
+  });
+
+  it('frequencies of what a truncation keeps are those probabilities over their sum: chi-square', () => {
+    const row = logs(0.02, 0.38, 0.1, 0.25, 0.05, 0.2);
+    const statistic = chiSquare('truncated', row, { temperature: 1, topK: 4, topP: 1 }, [0, 0.38, 0.1, 0.25, 0, 0.2].map((probability) => probability / 0.93));
+    // 3 degrees of freedom: the 99.9 % quantile.
+    assert.ok(statistic < 16.3, String(statistic));
   });
 });

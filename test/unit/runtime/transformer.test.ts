@@ -24,7 +24,7 @@ const CONFIGS: Readonly<Record<string, TransformerConfig>> = {
 
 /** Score graph feeds of a micro-batch. */
 function scoreFeeds(feeds: Readonly<Record<string, Tensor>>, temperature: number): Record<string, Tensor> {
-  const names = ['tokens', 'positions', 'segments', 'slots', 'selected', 'targets'];
+  const names = ['tokens', 'positions', 'segments', 'slots', 'ones', 'selected', 'inverse', 'targets'];
   return { ...Object.fromEntries(names.map((name) => [name, present(feeds[name])])), temperature: scalar(temperature) };
 }
 
@@ -32,7 +32,7 @@ function scoreFeeds(feeds: Readonly<Record<string, Tensor>>, temperature: number
 async function largestDistance(config: TransformerConfig, float: FloatType, temperature: number): Promise<number> {
   const flat = testParameters(config);
   const contexts = [context('a', 5, 3, 1, 6), context('b', 1, 2), context('c', 9, 4, 4)];
-  const batch = present(packContexts(contexts, 1000, 0)[0]);
+  const batch = present(packContexts(config, contexts, 1000, 0)[0]);
   assert.equal(batch.placements.length, 6);
   const logprobs = present((await runGraph(buildScoreGraph(config, float), config, flat, scoreFeeds(batch.feeds, temperature)))['logprobs']);
   let largest = 0;

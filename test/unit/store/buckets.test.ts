@@ -18,7 +18,7 @@ test('a training bucket shows its alternatives with the returns of the leaves be
   }
   store.insertCredit(bucket, first, newCredit(0.125));
   const alternative = (decision: number, index: number, changes: Partial<Alternative>): Alternative => ({
-    decision, index, text: `plan ${index}`, original: false, tokenCount: 4, finish: 'end', returns: [], evaluatorCalls: 0, credit: null, verified: null, ...changes,
+    decision, index, text: `plan ${index}`, original: false, tokenCount: 4, finish: 'end', returns: [], evaluatorCalls: 0, credit: null, verified: null, verification: null, ...changes,
   });
   assert.deepEqual(store.bucketView(bucket), {
     ...given, id: bucket,
@@ -57,11 +57,16 @@ test('a request shows the clicked message beside the fresh ones, each with its r
 
   const shown = store.bucketView(bucket).alternatives.map(({ decision, index, original, returns, evaluatorCalls }) => [decision, index, original, returns, evaluatorCalls]);
   assert.deepEqual(shown, [[clicked, 0, true, [1, null], 2], [one, 1, false, [1, 0], 2], [two, 2, false, [0.5], 1]]);
+  const words = (): unknown[] => store.bucketView(bucket).alternatives.map(({ verification }) => verification?.label);
   assert.deepEqual(verified(), [null, null, null]);
+  assert.deepEqual(words(), ['not verified yet', 'not verified yet', 'not verified yet']);
+  assert.equal(store.newestVerification(), 0);
   verify(0, 'identical');
   verify(2, 'different');
   verify(4, 'notComparable');
   assert.deepEqual(verified(), [false, true, null]);
+  assert.deepEqual(words(), ['row changed', 'not verified yet', 'not comparable']);
+  assert.equal(store.newestVerification(), 3);
   verify(2, 'identical');
   verify(1, 'different');
   assert.deepEqual(verified(), [true, false, null]);
@@ -69,6 +74,11 @@ test('a request shows the clicked message beside the fresh ones, each with its r
 
   const byPlace = replays.toSorted((a, b) => a.alternative - b.alternative || a.replayIndex - b.replayIndex);
   assert.deepEqual(store.replaysOfBucket(bucket), byPlace);
+  const newest = new Map([[0, 'identical'], [1, 'different'], [2, 'identical'], [4, 'notComparable']]);
+  assert.deepEqual(store.verdictsOfBucket(bucket), byPlace.map((replay) => {
+    const result = newest.get(replays.indexOf(replay)) ?? null;
+    return { alternative: replay.alternative, leaf: replay.leaf, replayIndex: replay.replayIndex, result, detail: result === null ? '' : 'why' };
+  }));
   assert.deepEqual(store.replaysOfRun(RUN, 1, 3), replays.slice(1, 4));
   assert.equal(store.countReplays(RUN), 5);
   assert.throws(() => store.insertReplay(newReplay(bucket, one, 0, one, 1)), storeErrorLike(/nothing was changed|never changed/));
@@ -106,7 +116,9 @@ test('credits of every estimator are kept in order, labels are appended to messa
   given.forEach((credit) => { store.insertCredit(bucket, id, credit); });
   assert.deepEqual(store.credits(bucket), given.map((credit) => ({ ...credit, bucket, decision: id })));
   assert.deepEqual(store.bucketView(bucket).alternatives[0]?.credit, given[2]);
-  assert.throws(() => store.insertCredit(bucket, id, newCredit(Number.NaN)), storeErrorLike(/credit of message 1 is NaN/));
+  assert.throws(() => store.insertCredit(bucket, id, newCredit(Number.NaN)), storeErrorLike(/value of the credit of message 1 is NaN/));
+  assert.throws(() => store.insertCredit(bucket, id, newCredit(0, { low: Number.NEGATIVE_INFINITY })), storeErrorLike(/lower bound of the credit of message 1 is -Infinity/));
+  assert.throws(() => store.insertCredit(bucket, id, newCredit(0, { high: Number.NaN })), storeErrorLike(/upper bound of the credit of message 1 is NaN/));
   assert.equal(store.credits(bucket).length, 3);
 
   const note = { message: id, bucket: null, name: 'odd', note: 'skips a "step"', createdAt: '2026-01-01' };

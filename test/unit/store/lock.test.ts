@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -27,6 +28,10 @@ const HOLDER = `
   process.stdin.resume();
   process.stdin.on('end', () => process.exit());
 `;
+
+/** The lock of a store and whatever belongs to it. */
+const lockFiles = (path: string): string[] => readdirSync(dirname(path)).filter((name) => name.includes('.lock'));
+const claimOn = (path: string, content: string): string => `${path}.lock.takeover-${hash('sha256', content).slice(0, 16)}`;
 
 interface Holder {
   readonly child: ChildProcess;
@@ -69,7 +74,7 @@ test('a live process keeps its lock; a killed one loses it, and what it had stor
   t.after(() => { store.close(); });
   assert.equal(store.run(`by ${pid}`).status, 'running');
   assert.match(readFileSync(`${path}.lock`, 'utf8'), new RegExp(`"pid":${process.pid}\\b`));
-  assert.equal(existsSync(`${path}.lock.takeover`), false);
+  assert.deepEqual(lockFiles(path), ['c3.sqlite.lock']);
 });
 
 test('of several processes that find an abandoned lock exactly one takes it over', async (t) => {
@@ -97,7 +102,7 @@ test('a pid that was given to another process since does not keep the lock', (t)
   }
 });
 
-test('the lock of another machine, an unreadable lock and an unfinished takeover are left alone', (t) => {
+test('the lock of another machine, an unreadable lock and a takeover that goes on are left alone', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const gone = 2 ** 22 + 1;
   const abandoned = JSON.stringify({ pid: gone, host: hostname(), startedAt: '2026', processStart: null });
@@ -113,10 +118,27 @@ test('the lock of another machine, an unreadable lock and an unfinished takeover
     assert.equal(readFileSync(`${path}.lock`, 'utf8'), content);
   }
   writeFileSync(`${path}.lock`, abandoned);
-  writeFileSync(`${path}.lock.takeover`, '1\n');
-  assert.throws(() => openStoreForWriting(path), storeErrorLike(/taking over/, /takeover/));
+  // Process 1 is always there.
+  for (const claimant of [{ pid: 1, host: hostname() }, { pid: gone, host: 'elsewhere' }]) {
+    writeFileSync(claimOn(path, abandoned), JSON.stringify({ ...claimant, startedAt: '2026', processStart: null }));
+    assert.throws(() => openStoreForWriting(path), storeErrorLike(/taking over/, /takeover/));
+  }
   assert.equal(readFileSync(`${path}.lock`, 'utf8'), abandoned);
   assert.equal(existsSync(path), false);
+});
+
+test('a takeover in which the process was killed does not bar the next one, however often', (t) => {
+  const path = join(temporaryFolder(t), 'c3.sqlite');
+  const gone = [1, 2, 3].map((number) => JSON.stringify({ pid: 2 ** 22 + number, host: hostname(), startedAt: '2026', processStart: null }));
+  const [abandoned = '', first = '', second = ''] = gone;
+  writeFileSync(`${path}.lock`, abandoned);
+  writeFileSync(claimOn(path, abandoned), first);
+  writeFileSync(claimOn(path, first), second);
+  const store = openStoreForWriting(path);
+  assert.match(readFileSync(`${path}.lock`, 'utf8'), new RegExp(`"pid":${process.pid}\\b`));
+  assert.deepEqual(lockFiles(path), ['c3.sqlite.lock']);
+  store.close();
+  assert.deepEqual(lockFiles(path), []);
 });
 
 test('a lock that someone else took meanwhile is not removed on close', (t) => {

@@ -72,3 +72,24 @@ test('contexts are not searched, unless a message says the same', (t) => {
   store.insertDecision(newDecision({ text: 'only in the prompt' }));
   assert.deepEqual(find(store, 'prompt'), ['only in the prompt']);
 });
+
+test('more hits than can be ranked are said to be more, newest first', (t) => {
+  const store = filledStore(t);
+  const ids: number[] = [];
+  const say = (count: number): void => {
+    store.transaction(() => { for (let i = 0; i < count; i++) ids.push(store.insertDecision(newDecision({ text: ids.length === 5000 ? 'common common' : `common ${ids.length}`, tokens: new Int32Array(0), logprobs: new Float32Array(0) }))); });
+  };
+  const shown = (query: string, offset: number): unknown => {
+    const { total, more, messages } = store.searchMessages({ query, offset, limit: 3 });
+    return [total, more, messages.map((message) => message.id)];
+  };
+  say(10_000);
+  assert.deepEqual(store.searchMessages({ query: 'common', offset: 0, limit: 1 }).total, 10_000);
+  assert.equal(store.searchMessages({ query: 'common', offset: 0, limit: 1 }).more, false);
+  say(1);
+  const newest = ids.toReversed();
+  assert.deepEqual(shown('common', 0), [10_000, true, newest.slice(0, 3)]);
+  assert.deepEqual(shown('common', 3), [10_000, true, newest.slice(3, 6)]);
+  // A narrower query is counted and ranked as ever.
+  assert.deepEqual(shown('common 10000', 0), [1, false, [ids[10_000]]]);
+});

@@ -1,41 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CreditedGroup } from '../../../src/replay/record.ts';
-import type { TreeNode } from '../../../src/replay/tree.ts';
 import type { TrainingContext } from '../../../src/runtime/pack.ts';
-import type { Credit } from '../../../src/shared/records.ts';
-import { creditVariance, shapeWithK1, trainingContexts, withReference } from '../../../src/training/advantages.ts';
-import { instances } from '../replay/helpers.ts';
+import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from '../../../src/training/advantages.ts';
 
-const [INSTANCE] = instances(1);
-assert.ok(INSTANCE);
-
-function node(prompt: readonly number[], tokens: readonly number[]): TreeNode {
-  return {
-    instance: INSTANCE ?? assert.fail(),
-    position: 0,
-    parent: null,
-    sibling: 0,
-    context: '',
-    contextKey: '',
-    streamKey: '',
-    sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 8 },
-    answer: { text: '', prompt: Int32Array.from(prompt), tokens: Int32Array.from(tokens), logprobs: Float32Array.from(tokens, (token) => -token / 8), finish: 'end', reusedTokens: 0 },
-    score: undefined,
-    children: [],
-    stored: undefined,
-  };
+interface Said {
+  readonly prompt: Int32Array;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
 }
 
-const credit = (value: number): Credit => ({ estimator: 'loo', value, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' });
-const group = (nodes: readonly TreeNode[], values: readonly (number | null)[]): CreditedGroup => ({ nodes, credits: values.map((value) => (value === null ? null : credit(value))), bucket: 1 });
+const said = (prompt: readonly number[], tokens: readonly number[]): Said => ({ prompt: Int32Array.from(prompt), tokens: Int32Array.from(tokens), logprobs: Float32Array.from(tokens, (token) => -token / 8) });
+const group = (all: readonly Said[], credits: readonly (number | null)[]): LearningGroup => ({
+  prompt: all[0]?.prompt ?? assert.fail(),
+  messages: all.map(({ tokens, logprobs }, index) => ({ tokens, logprobs, credit: credits[index] ?? null })),
+});
 const advantagesOf = (contexts: readonly TrainingContext[]): number[][][] => contexts.map(({ messages }) => messages.map(({ advantages }) => [...advantages]));
 
 describe('trainingContexts', () => {
   const groups = [
-    group([node([1, 2], [3, 4]), node([1, 2], [5, 6, 7]), node([1, 2], [8])], [0.5, -0.25, -0.25]),
-    group([node([9], [3]), node([9], [4, 5])], [null, 0.75]),
-    group([node([8], [3]), node([8], [4])], [null, null]),
+    group([said([1, 2], [3, 4]), said([1, 2], [5, 6, 7]), said([1, 2], [8])], [0.5, -0.25, -0.25]),
+    group([said([9], [3]), said([9], [4, 5])], [null, 0.75]),
+    group([said([8], [3]), said([8], [4])], [null, null]),
   ];
 
   it('gives every token of a message its credit, the prompt once, and leaves out what has no credit', () => {
@@ -52,14 +37,14 @@ describe('trainingContexts', () => {
     first?.forEach((tokens, index) => { for (const value of tokens) assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-6); });
     assert.deepEqual(second, [[0, 0]]);
     const size = [1e-3, -1e-3];
-    const scaled = advantagesOf(trainingContexts([group([node([1], [2]), node([1], [3])], size)], true)).flat(2);
+    const scaled = advantagesOf(trainingContexts([group([said([1], [2]), said([1], [3])], size)], true)).flat(2);
     assert.ok(scaled.every((value, index) => Math.abs(value - Math.sign(size[index] ?? 0)) < 0.01), 'the size is erased');
   });
 });
 
 describe('withReference', () => {
   it('joins log-probabilities by context and message', () => {
-    const contexts = trainingContexts([group([node([1], [2, 3]), node([1], [4])], [1, -1]), group([node([5], [6]), node([5], [7])], [1, -1])], false);
+    const contexts = trainingContexts([group([said([1], [2, 3]), said([1], [4])], [1, -1]), group([said([5], [6]), said([5], [7])], [1, -1])], false);
     const joined = withReference(contexts, [[Float32Array.of(-1, -2), Float32Array.of(-3)], [Float32Array.of(-4), Float32Array.of(-5)]]);
     assert.deepEqual(joined.map(({ messages }) => messages.map(({ reference }) => [...reference])), [[[-1, -2], [-3]], [[-4], [-5]]]);
     assert.deepEqual(advantagesOf(joined), advantagesOf(contexts));
@@ -87,7 +72,7 @@ describe('shapeWithK1', () => {
 
 describe('creditVariance', () => {
   it('is the mean over groups of the population variance, groups of one left out', () => {
-    const nodes = [node([1], [2]), node([1], [3])];
+    const nodes = [said([1], [2]), said([1], [3])];
     const variance = creditVariance([group(nodes, [1, -1]), group(nodes, [0.5, 0.5]), group(nodes, [null, 9]), group(nodes, [0, 1])]);
     assert.ok(Math.abs(variance - (1 + 0 + 0.25) / 3) < 1e-15);
     assert.equal(creditVariance([]), 0);

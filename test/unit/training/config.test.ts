@@ -27,13 +27,15 @@ describe('readConfig', () => {
       task: { train_file: null, evaluation_file: null, levels: [1, 1, 1, 1], refuse_overlap: true },
       steps: 36,
       instances_per_step: 32,
+      checkpoint_every: 6,
+      snapshot_every: 1,
       fanout: [2, 4],
       evaluator_budget: 8,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
-      credit: { estimator: 'loo', group_normalise: false, return_clip: 10 },
+      credit: { estimator: 'loo', group_normalise: false, common_random_numbers: true, return_clip: 10 },
       ppo: { learning_rate: 1e-4, warmup_fraction: 0.03, final_fraction: 0.1, epochs: 1, kl_coefficient: 0.01, kl_estimator: 'k3' },
       evaluation: { instances: 512, batch: 256 },
-      device: { threads: 2 },
+      device: { provider: 'cpu', threads: 2 },
     });
     assert.deepEqual(runSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });
     assert.deepEqual(readConfig('{}', 'x'), config);

@@ -6,7 +6,7 @@ import { leavesOf } from '../../../src/replay/tree.ts';
 import { CHECKPOINTS, CountingEvaluator, instances, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 
 const ALL = instances(7);
-const NOTHING = { cancelled: () => false, onBatch: () => undefined };
+const NOTHING = { cancelled: () => false, onBegin: () => undefined, onBatch: () => undefined };
 
 /** The actor says its question's number and the check; what is right is a matter of the number. */
 const numberIn = (text: string): number => Number(/Question (\d+)/.exec(text)?.[1]);
@@ -31,9 +31,17 @@ describe('evaluate', () => {
     assert.deepEqual(await evaluate(settings(), [], NOTHING), []);
   });
 
-  it('tells each batch with one episode per instance', async () => {
+  it('tells each batch with one episode per instance, and its evaluator calls before they are made', async () => {
     const told: (readonly [number, string[], number])[] = [];
-    await evaluate(settings(), ALL, { cancelled: () => false, onBatch: (done, roots) => told.push([done, roots.map(({ instance }) => instance.uid), roots.flatMap(leavesOf).length]) });
+    const evaluator = new CountingEvaluator(() => 1);
+    const begun: (readonly [number, number])[] = [];
+    await evaluate(settings({ evaluator, protocol: CHECKPOINTS }), ALL, {
+      cancelled: () => false,
+      onBegin: (calls) => begun.push([evaluator.calls, calls]),
+      onBatch: (done, roots) => told.push([done, roots.map(({ instance }) => instance.uid), roots.flatMap(leavesOf).length]),
+    });
+    // Two scored messages for each instance.
+    assert.deepEqual(begun, [[0, 6], [6, 6], [12, 2]]);
     assert.deepEqual(told, [[3, ['q-0', 'q-1', 'q-2'], 3], [6, ['q-3', 'q-4', 'q-5'], 3], [7, ['q-6'], 1]]);
   });
 
@@ -67,7 +75,7 @@ describe('evaluate', () => {
 
   it('hands on a cancel after the batches that ended', async () => {
     let ended = 0;
-    await assert.rejects(evaluate(settings(), ALL, { cancelled: () => ended > 0, onBatch: () => ended++ }), CancelledError);
+    await assert.rejects(evaluate(settings(), ALL, { cancelled: () => ended > 0, onBegin: () => undefined, onBatch: () => ended++ }), CancelledError);
     assert.equal(ended, 1);
   });
 });

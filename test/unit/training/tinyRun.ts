@@ -12,7 +12,7 @@ import type { Instance, RunSummary } from '../../../src/shared/records.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config.ts';
-import { runTraining, type RunControl } from '../../../src/training/run.ts';
+import { resumeTraining, runTraining, type RunControl } from '../../../src/training/run.ts';
 import { makeTeam, PAIR, sums } from './tinyTeam.ts';
 
 export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
@@ -55,6 +55,8 @@ export interface TinyRun {
   readonly snapshotFolder: string;
   /** Starts the run; its id is `run-1` unless given. */
   readonly start: (options?: TinyRunOptions) => Promise<RunSummary>;
+  /** Goes on with a run that was interrupted. */
+  readonly resume: (options?: TinyRunOptions) => Promise<RunSummary>;
 }
 
 /** A store and a runtime of their own with the team loaded. */
@@ -70,32 +72,37 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
   const { snapshot: base } = await host.load(team);
   const tokenizer = await loadTokenizer(team);
   let ticks = 0;
+  const execute = (
+    work: typeof runTraining,
+    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime }: TinyRunOptions = {},
+  ): Promise<RunSummary> =>
+    work(
+      id,
+      readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides),
+      {
+        store,
+        runtime: wrap(host),
+        base,
+        tokenizer,
+        protocol,
+        evaluator,
+        train,
+        evaluation,
+        recipe: '{}',
+        modelFolder: team,
+        snapshotFolder: folder,
+        clock: () => ticks++,
+        now: () => '2026-01-01T00:00:00.000Z',
+      },
+      { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },
+    );
   return {
     store,
     progress,
     host,
     base,
     snapshotFolder: folder,
-    start: ({ id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime }: TinyRunOptions = {}) =>
-      runTraining(
-        id,
-        readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides),
-        {
-          store,
-          runtime: wrap(host),
-          base,
-          tokenizer,
-          protocol,
-          evaluator,
-          train,
-          evaluation,
-          recipe: '{}',
-          modelFolder: team,
-          snapshotFolder: folder,
-          clock: () => ticks++,
-          now: () => '2026-01-01T00:00:00.000Z',
-        },
-        { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },
-      ),
+    start: (options) => execute(runTraining, options),
+    resume: (options) => execute(resumeTraining, options),
   };
 }

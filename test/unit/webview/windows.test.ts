@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WINDOW, type TranscriptRow } from '../../../src/shared/transcriptProtocol.ts';
+import { WINDOW, type MarkedRow } from '../../../src/shared/transcriptProtocol.ts';
 import { RowWindows } from '../../../webview/transcript/windows.ts';
 
-function rows(offset: number, length = WINDOW): readonly TranscriptRow[] {
+function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
   return Array.from({ length }, (_, position) => ({
-    index: offset + position, depth: 1, descendants: 0, message: offset + position, role: 'actor', turn: 0, position: 1, siblings: 1, text: '', finish: 'end', return: null, leaves: 0, credit: null, branch: false,
+    index: offset + position, depth: 1, descendants: 0, message: offset + position, role: 'actor', turn: 0, position: 1, siblings: 1, text: '', finish: 'end', return: null, leaves: 0, credit: null, branch: false, verification: null,
   }));
 }
 

@@ -7,7 +7,7 @@ import { markOf } from '../../../webview/common/returnMark.ts';
 import { callPoints, metricPoints } from '../../../webview/dashboard/points.ts';
 import { shares } from '../../../webview/taxonomy/shares.ts';
 import { commandOf, TREE_KEYS } from '../../../webview/transcript/keys.ts';
-import { meanReturn, parseCount, verifiedWord } from '../../../webview/transcript/replayWords.ts';
+import { meanReturn, parseCount } from '../../../webview/transcript/replayWords.ts';
 
 const MINUS = '\u2212';
 const credit: Credit = { estimator: 'loo', value: -0.25, low: null, high: null, n: 4, evaluatorCalls: 8, interval: 'none' };
@@ -19,7 +19,6 @@ test('what was not measured says so and is never a number', () => {
   assert.equal(bounds(0.1, null), null);
   assert.equal(meanReturn([]), null);
   assert.equal(meanReturn([null, null]), null);
-  assert.equal(verifiedWord(null), 'not verified');
 });
 
 test('a masked return is left out of a mean, and is marked apart from 0', () => {
@@ -70,6 +69,7 @@ test('every key has one command, and keys with Ctrl, Alt or Meta are left to the
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(commandOf({ key: 'ArrowDown', ...plain }), 'next');
   assert.equal(commandOf({ key: 'R', ...plain }), 'replay');
+  assert.equal(commandOf({ key: 'V', ...plain }), 'verify');
   assert.equal(commandOf({ key: 'Enter', ...plain }), 'select');
   assert.equal(commandOf({ key: 'r', ...plain, ctrlKey: true }), undefined);
   assert.equal(commandOf({ key: 'Tab', ...plain }), undefined);

@@ -1,49 +1,25 @@
 /** `c3 bench first-run`: what a new user's first run costs and gains, with three seeds, and how soon a replay shows something. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import * as os from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Interval, RunSummary } from '../shared/records.ts';
-import { readRecipe } from './recipe.ts';
-import { EngineService } from './service.ts';
-
-export interface BenchFigure {
-  readonly name: string;
-  readonly value: number | null;
-  readonly unit: string;
-  readonly ceiling: number | null;
-  readonly ratio: number | null;
-  readonly peer: number | null;
-  readonly peerRatio: number | null;
-}
-
-export interface BenchReport {
-  readonly suite: string;
-  readonly figures: readonly BenchFigure[];
-  readonly hardware: string;
-}
-
-export interface BenchInput {
-  /** One seed and a tenth of the steps. */
-  readonly quick: boolean;
-  /** A *.c3.yaml, or null for the bundled team's defaults. */
-  readonly config: string | null;
-  readonly folder: string;
-  readonly cancelled: () => boolean;
-  readonly note: (line: string) => void;
-}
+import type { Interval, RunSummary } from '../../shared/records.ts';
+import { readRecipe } from '../recipe.ts';
+import { EngineService } from '../service.ts';
+import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';
 
 const SEEDS = [0, 1, 2];
 const CLICKS = 15;
 
-export async function benchFirstRun({ quick, config, folder, cancelled, note }: BenchInput): Promise<BenchReport> {
+/** Measures whole runs; the short form is one seed with a tenth of the steps. @throws CancelledError; C3Error */
+export async function benchFirstRun({ quick, config, folder, cancelled, note }: TeamBenchOptions): Promise<BenchReport> {
   const { steps, evaluation } = (await readRecipe(config, [], folder)).config;
   const shortened = [`steps=${String(Math.ceil(steps / 10))}`, `evaluation.instances=${String(Math.min(64, evaluation.instances))}`];
   const figures: BenchFigure[] = [];
   const add = (name: string, value: number | null, unit: string): void => {
-    figures.push({ name, value: value === null ? null : Number(value.toPrecision(5)), unit, ceiling: null, ratio: null, peer: null, peerRatio: null });
+    figures.push(figure(name, value, unit));
   };
   for (const seed of quick ? SEEDS.slice(0, 1) : SEEDS) {
-    const home = await mkdtemp(join(os.tmpdir(), 'c3-bench-'));
+    const home = await mkdtemp(join(tmpdir(), 'c3-bench-'));
     const service = new EngineService(join(home, 'c3.sqlite'));
     try {
       const recipe = await readRecipe(config, [`seed=${String(seed)}`, ...(quick ? shortened : [])], folder);
@@ -69,8 +45,7 @@ export async function benchFirstRun({ quick, config, folder, cancelled, note }: 
     }
     note(`seed ${String(seed)} done`);
   }
-  const processor = os.cpus()[0]?.model.trim() ?? 'unknown processor';
-  return { suite: 'first-run', figures, hardware: `${processor}, ${String(os.cpus().length)} cores, CPU provider` };
+  return { suite: 'first-run', figures, hardware: hardwareName('CPU provider') };
 }
 
 function addAccuracy(add: (name: string, value: number | null, unit: string) => void, name: string, { before, after, difference }: RunSummary['accuracy']): void {
@@ -103,6 +78,5 @@ async function clickMedian(service: EngineService, summary: RunSummary, cancelle
     });
     times.push(...first);
   }
-  times.sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? null;
+  return medianOf(times);
 }

@@ -1,0 +1,106 @@
+/** `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, and how fast replays are verified. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunSummary } from '../../shared/records.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { readRecipe } from '../recipe.ts';
+import { EngineService } from '../service.ts';
+import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';
+import { secondsOf } from './turns.ts';
+
+const FULL = { requests: 15, verified: 2048 };
+const QUICK = { requests: 3, verified: 256 };
+export const ALTERNATIVES = 8;
+export const REPLAYS = 4;
+
+/** Measures replays of a run of one step, in a temporary folder. @throws CancelledError; C3Error */
+export async function benchReplay(options: TeamBenchOptions): Promise<BenchReport> {
+  const recipe = await readRecipe(options.config, ['steps=1', 'evaluation.instances=0'], options.folder);
+  const { provider, threads } = recipe.config.device;
+  const home = await mkdtemp(join(tmpdir(), 'c3-bench-replay-'));
+  const service = new EngineService(join(home, 'c3.sqlite'));
+  try {
+    const summary = await service.run(recipe, { cancelled: options.cancelled, onProgress: () => undefined });
+    options.note('a run to replay is there');
+    const figures = [...(await requesting(service, summary, options)), ...(await verifying(service, summary, options))];
+    return { suite: 'replay', figures, hardware: hardwareName(`${provider} provider`, `${String(threads)} threads`) };
+  } finally {
+    await service.close();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function requesting(service: EngineService, { run }: RunSummary, { quick, cancelled, note }: TeamBenchOptions): Promise<BenchFigure[]> {
+  const { requests } = quick ? QUICK : FULL;
+  const first: number[] = [];
+  const all: number[] = [];
+  const tokens = { prompt: 0, reused: 0 };
+  for (const message of service.reading((store) => spread(store, run, requests))) {
+    let bucket: number | undefined;
+    const started = performance.now();
+    let shown: number | undefined;
+    all.push(
+      await secondsOf(async () => {
+        ({ id: bucket } = await service.replay({ message, alternatives: ALTERNATIVES, replays: REPLAYS, text: null }, {
+          cancelled,
+          onProgress: ({ alternatives }) => {
+            if (alternatives.some(({ original }) => !original)) shown ??= performance.now() - started;
+          },
+        }));
+      }),
+    );
+    if (shown !== undefined) first.push(shown);
+    if (bucket === undefined) continue;
+    const cost = service.reading((store) => costOf(store, bucket ?? 0));
+    tokens.prompt += cost.prompt;
+    tokens.reused += cost.reused;
+  }
+  note(`${String(all.length)} requests measured`);
+  const size = `${String(ALTERNATIVES)} alternatives x ${String(REPLAYS)} replays`;
+  const median = medianOf(all);
+  return [
+    figure('request to first alternative stored, median', medianOf(first), 'ms'),
+    figure(`request to all of ${size}, median`, median === null ? null : 1000 * median, 'ms'),
+    figure('prompt tokens not recomputed', tokens.prompt === 0 ? null : (100 * tokens.reused) / tokens.prompt, '%'),
+  ];
+}
+
+/** Messages of the first role, spread over the run's training contexts. */
+function spread(store: StoreReader, run: string, count: number): number[] {
+  const role = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.eventType;
+  const messages: number[] = [];
+  const total = store.countBuckets({ run, origin: 'training' });
+  const buckets = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: total }).filter(({ eventType }) => eventType === role);
+  for (let index = 0; index < Math.min(count, buckets.length); index++) {
+    const message = buckets[Math.floor(((index + 0.5) * buckets.length) / count)]?.alternatives[0]?.decision;
+    if (message !== undefined) messages.push(message);
+  }
+  return messages;
+}
+
+/** Prompt tokens of the messages that a request made: its alternatives but the original, and the continuations of all. */
+function costOf(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
+  const { message, alternatives } = store.bucketView(bucket);
+  const made = new Set(alternatives.map(({ decision }) => decision));
+  for (const { alternative, leaf } of store.replaysOfBucket(bucket)) {
+    const chain = store.chain(leaf).map(({ id }) => id);
+    for (const id of chain.slice(chain.indexOf(alternative))) made.add(id);
+  }
+  if (message !== null) made.delete(message);
+  const decisions = [...made].map((id) => store.decision(id));
+  return { prompt: decisions.reduce((sum, { promptTokens }) => sum + promptTokens, 0), reused: decisions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0) };
+}
+
+async function verifying(service: EngineService, { run }: RunSummary, { quick, cancelled, note }: TeamBenchOptions): Promise<BenchFigure[]> {
+  const { verified } = quick ? QUICK : FULL;
+  const started = performance.now();
+  const { checked, identical, different } = await service.verify(run, verified, cancelled);
+  const seconds = (performance.now() - started) / 1000;
+  note(`${String(checked)} replays verified`);
+  return [
+    figure('replays re-executed and compared', checked === 0 ? null : checked / seconds, 'replays/s'),
+    figure('replays that were identical', identical, ''),
+    figure('replays that differed', different, ''),
+  ];
+}

@@ -1,0 +1,24 @@
+/** A report of `c3 bench` as text. */
+import type { BenchFigure, BenchReport } from './report.ts';
+
+const COLUMNS = ['figure', 'value', 'unit', 'ceiling', 'ratio', 'peer', 'times peer'] as const;
+/** Columns of words; the others hold numbers and end at one place. */
+const WORDS: ReadonlySet<number> = new Set([0, 2]);
+
+/** An aligned table, then the machine and the peers. */
+export function reportTable({ suite, figures, hardware, peer }: BenchReport): string {
+  const rows = [COLUMNS, ...figures.map(cells)];
+  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => row.map((cell, column) => (WORDS.has(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd());
+  return [`${suite} on ${hardware}`, ...(peer === undefined ? [] : [peer === null ? 'peer not installed' : `peer: ${peer}`]), '', ...lines].join('\n');
+}
+
+function cells({ name, value, unit, ceiling, ratio, peer, peerRatio }: BenchFigure): string[] {
+  return [name, value === null ? 'not measured' : number(value), unit, number(ceiling), ratio === null ? '-' : ratio.toFixed(2), number(peer), peerRatio === null ? '-' : peerRatio.toFixed(2)];
+}
+
+/** Thousands apart, and no more digits after the point than say something. */
+function number(value: number | null): string {
+  if (value === null) return '-';
+  return value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 3 });
+}

@@ -1,0 +1,66 @@
+/** Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them. */
+import { existsSync } from 'node:fs';
+import { C3Error } from '../shared/errors.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { snapshotFile } from '../training/checkpoints.ts';
+import { restoreTraining, snapshotAfter } from '../training/restore.ts';
+import type { ModelPool } from './models.ts';
+import type { Recipe } from './recipe.ts';
+
+const SNAPSHOT_NAME = /^[0-9a-f]{64}$/;
+
+export interface WeightsRequest {
+  readonly store: StoreReader;
+  readonly run: string;
+  readonly recipe: Recipe;
+  readonly snapshot: string;
+  readonly cancelled: () => boolean;
+}
+
+export class Weights {
+  private readonly models: ModelPool;
+  private readonly folder: string;
+  /** Rebuilding takes a runtime of its own, so one at a time. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** @param folder where snapshots and checkpoints are kept */
+  constructor(models: ModelPool, folder: string) {
+    this.models = models;
+    this.folder = folder;
+  }
+
+  /**
+   * The file of a snapshot's weights; rebuilt there where it was not kept or is gone.
+   * @returns null where no run of the store made these weights, or a run began with them
+   * @throws C3Error('model') where they cannot be rebuilt exactly; CancelledError
+   */
+  async file(request: WeightsRequest): Promise<string | null> {
+    const kept = this.kept(request);
+    if (kept !== null) return kept;
+    const { store, run, snapshot } = request;
+    const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
+    if (iteration === 0 || !SNAPSHOT_NAME.test(snapshot)) return null;
+    const turn = this.last.then(() => this.kept(request) ?? this.rebuild(request, iteration));
+    this.last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private kept({ store, snapshot }: WeightsRequest): string | null {
+    const recorded = store.snapshots(snapshot).flatMap(({ file }) => file ?? []);
+    // A workspace may have been moved, and rebuilt weights stand in no row.
+    const beside = SNAPSHOT_NAME.test(snapshot) ? [snapshotFile(this.folder, snapshot)] : [];
+    return [...recorded, ...beside].find((file) => existsSync(file)) ?? null;
+  }
+
+  private async rebuild({ store, run, recipe, cancelled }: WeightsRequest, iteration: number): Promise<string> {
+    return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
+      const base = info.snapshot;
+      if (snapshotAfter(store, run, 0).id !== base) throw new C3Error('model', `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`);
+      const input = { run, config: recipe.config, store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
+      const rebuilt = await restoreTraining(input, iteration);
+      const file = snapshotFile(this.folder, rebuilt);
+      await runtime.saveSnapshot(rebuilt, file);
+      return file;
+    });
+  }
+}

@@ -1,0 +1,58 @@
+/** Which mark a row of the transcript wears: what re-executing the replays of its message showed. */
+import type { Bucket, Message, VerificationMark } from '../shared/records.ts';
+import { markOf } from '../shared/verification.ts';
+import type { ReplayVerdict, StoreReader } from '../store/reader.ts';
+
+/** A reader that reads each message once: rows and their marks ask for the same ones. Only for as long as nothing new is to be seen. */
+export function remembering<Base extends Pick<StoreReader, 'message' | 'messages'>>(reader: Base): Base {
+  const known = new Map<number, Message>();
+  const keep = (message: Message): Message => {
+    known.set(message.id, message);
+    return message;
+  };
+  return { ...reader, message: (id: number) => known.get(id) ?? keep(reader.message(id)), messages: (ids: readonly number[]) => reader.messages(ids).map(keep) };
+}
+
+type Reader = Pick<StoreReader, 'message' | 'chain' | 'requestsOf' | 'verdictsOfBucket'>;
+
+/** Answers for the rows of one window; every bucket is read once. */
+export class VerificationMarks {
+  private readonly reader: Reader;
+  private readonly verdicts = new Map<number, readonly ReplayVerdict[]>();
+  /** The replay requests about each instance. */
+  private readonly requests = new Map<string, readonly Bucket[]>();
+
+  constructor(reader: Reader) {
+    this.reader = reader;
+  }
+
+  /**
+   * The mark of a message over the replays that begin with it or run through it: those of its own bucket, or of the request that sampled it.
+   * @param branch whether a request sampled it: such a message says so too while nothing was verified; a run's own wears a mark only once there is one
+   */
+  of(id: number, branch: boolean): VerificationMark | null {
+    const message = this.reader.message(id);
+    const bucket = message.bucket ?? (message.phase === 'replay' ? this.requestOf(message) : null);
+    if (bucket === null) return null;
+    const all = this.verdictsOf(bucket);
+    const direct = all.filter(({ alternative, leaf }) => alternative === id || (message.bucket === null && leaf === id));
+    // A continuation between the alternative and the end is on the way to the leaves below it.
+    const through = direct.length > 0 || message.bucket !== null ? direct : all.filter(({ leaf }) => this.reader.chain(leaf).some((one) => one.id === id));
+    const mark = markOf(through);
+    if (branch) return mark ?? { state: 'unverified', label: 'not verified yet', detail: 'it was not continued to the end of the episode' };
+    return mark?.state === 'unverified' ? null : mark;
+  }
+
+  private verdictsOf(bucket: number): readonly ReplayVerdict[] {
+    const known = this.verdicts.get(bucket) ?? this.reader.verdictsOfBucket(bucket);
+    this.verdicts.set(bucket, known);
+    return known;
+  }
+
+  private requestOf({ run, instance, iteration }: Message): number | null {
+    const name = `${run} ${instance}`;
+    const known = this.requests.get(name) ?? this.reader.requestsOf(run, instance);
+    this.requests.set(name, known);
+    return known.find((bucket) => bucket.iteration === iteration)?.id ?? null;
+  }
+}

@@ -1,0 +1,59 @@
+/** Stored returns against what the evaluator says of the stored messages now. */
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import type { Decision, Instance, Replay } from '../shared/records.ts';
+import { returnDifference } from '../shared/verification.ts';
+import type { StoreReader } from '../store/types.ts';
+import type { Protocol } from '../team/protocol.ts';
+import type { Outcome } from './reexecute.ts';
+import { returnOfScores } from './tree.ts';
+
+/** What the run of the replays says of returns. */
+export interface ReturnRules {
+  readonly protocol: Protocol;
+  readonly evaluator: Evaluator;
+  readonly returnBound: number;
+}
+
+type Verdict = ReturnType<Evaluator['evaluate']>;
+
+/** Evaluates each scored message once, however many replays run through it. These calls are proof, not part of what a credit cost. */
+export class ReturnCheck {
+  private readonly store: StoreReader;
+  private readonly rules: ReturnRules;
+  private readonly instances = new Map<string, Instance>();
+  private readonly verdicts = new Map<number, Verdict>();
+
+  constructor(store: StoreReader, rules: ReturnRules) {
+    this.store = store;
+    this.rules = rules;
+  }
+
+  /**
+   * Compares a replay's return.
+   * @param episode its messages from the start of the episode to the leaf
+   * @returns null where it is the stored one; not comparable where the evaluator fails now and did not then
+   */
+  outcome({ leaf, return: stored }: Replay, episode: readonly Decision[]): Outcome | null {
+    const { protocol, returnBound } = this.rules;
+    const verdicts = episode.filter(({ position }) => protocol.occurrences[position]?.scored === true).map((decision) => this.verdict(decision));
+    // From the leaf up, as the stored sum was made.
+    const found = returnOfScores(verdicts.map(({ score }) => score).toReversed(), returnBound);
+    if (found === stored) return null;
+    if (found !== null) return { result: 'different', detail: returnDifference(stored, found), message: leaf, token: null };
+    const failed = verdicts.find((verdict) => verdict.score === null);
+    const reason = failed === undefined || !('masked' in failed) ? 'no message of the episode is scored' : `the evaluator failed: ${failed.masked}`;
+    return { result: 'notComparable', detail: `The return cannot be taken again, ${reason}`, message: leaf, token: null };
+  }
+
+  private verdict(decision: Decision): Verdict {
+    const known = this.verdicts.get(decision.id) ?? this.rules.evaluator.evaluate(this.instance(decision.instance), decision.text);
+    this.verdicts.set(decision.id, known);
+    return known;
+  }
+
+  private instance(uidSha: string): Instance {
+    const known = this.instances.get(uidSha) ?? this.store.instance(uidSha);
+    this.instances.set(uidSha, known);
+    return known;
+  }
+}

@@ -1,0 +1,45 @@
+/** The whole state of training in one file: parameters, AdamW's two moments and its step. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import { parameterCount } from './model.ts';
+import { readSafetensors, writeSafetensors } from './safetensors.ts';
+import type { TrainingState } from './trainer.ts';
+import type { TransformerConfig } from './transformer.ts';
+import { writeWhole } from './wholeFile.ts';
+
+const VECTORS = ['parameters', 'momentum', 'variance'] as const;
+
+/** Writes a training state as float32 safetensors, whole or not at all. @throws C3Error('store') */
+export async function saveTrainingState(state: TrainingState, path: string): Promise<void> {
+  const tensors = VECTORS.map((name) => ({ name, shape: [state[name].length], data: state[name] }));
+  await writeWhole(path, writeSafetensors(tensors, 'F32', { step: String(state.step), sha256: digest(state) }));
+}
+
+/** Reads a training state of an architecture. @throws C3Error('model') when the file is missing, damaged or another model's */
+export async function loadTrainingState(config: TransformerConfig, path: string): Promise<TrainingState> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    throw new C3Error('model', `Cannot read the checkpoint ${path}: ${messageOf(error)}; resume from an older one.`, { cause: error });
+  }
+  const { tensors, metadata } = readSafetensors(bytes, path);
+  const vector = (name: (typeof VECTORS)[number]): Float32Array => {
+    const data = tensors.get(name)?.data;
+    if (data?.length !== parameterCount(config)) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${String(data?.length ?? 0)} numbers; delete it.`);
+    return data;
+  };
+  const state = { parameters: vector('parameters'), momentum: vector('momentum'), variance: vector('variance'), step: Number(metadata['step']) };
+  if (metadata['sha256'] !== digest(state)) throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
+  return state;
+}
+
+function digest(state: TrainingState): string {
+  const hash = createHash('sha256').update(`${String(state.step)}\n`);
+  for (const name of VECTORS) {
+    const { buffer, byteOffset, byteLength } = state[name];
+    hash.update(new Uint8Array(buffer, byteOffset, byteLength));
+  }
+  return hash.digest('hex');
+}

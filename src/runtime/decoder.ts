@@ -1,0 +1,136 @@
+/** The layers of the decoder as graph pieces: RMSNorm, rotary positions (half-split), grouped-query attention, SwiGLU. */
+import type { Dim, Graph, Value } from './graph.ts';
+import { attention, type AttentionInputs, type AttentionMask } from './ops/attention.ts';
+import { add, swiglu } from './ops/elementwise.ts';
+import { gatherRows } from './ops/gather.ts';
+import { linear } from './ops/linear.ts';
+import { rmsNorm } from './ops/normalise.ts';
+import { rotaryTables, rotate, type RotaryTables } from './ops/rotary.ts';
+import { reshape, slice, split, transpose } from './ops/shape.ts';
+import { EMBEDDING, FINAL_NORM, headName, layerWeights, needed, type LayerWeights, type Parameters, type TransformerConfig } from './transformer.ts';
+
+/** Queries, keys and values of one layer, [rows, heads, time, width]. */
+export interface Projections {
+  readonly queries: Value;
+  readonly keys: Value;
+  readonly values: Value;
+}
+
+/** What attention reads beside queries: keys and values [rows, key-value heads, slots, width], mask and ones as of `attention`. */
+export type Attended = Omit<AttentionInputs, 'queries'>;
+
+export interface ForwardInputs {
+  /** int32 [rows, time]. */
+  readonly tokens: Value;
+  /** int64 [rows * time, 1]: rotary positions. */
+  readonly positions: Value;
+  /** [rows, 1, time, time]. */
+  readonly mask: AttentionMask;
+  /** Ones, [time, 2]. */
+  readonly ones: Value;
+}
+
+export interface ForwardOutputs {
+  /** [rows, time, hidden], before the final normalisation. */
+  readonly hidden: Value;
+  readonly projections: readonly Projections[];
+}
+
+/** The decoder stack over whole rows. */
+export function forward(g: Graph, config: TransformerConfig, parameters: Parameters, inputs: ForwardInputs): ForwardOutputs {
+  const projections: Projections[] = [];
+  const tables = tablesOf(g, config);
+  const mask = { bias: forGroups(g, config, inputs.mask.bias), visible: forGroups(g, config, inputs.mask.visible) };
+  let hidden = embed(g, parameters, inputs.tokens);
+  for (let layer = 0; layer < config.layers; layer++) {
+    const weights = layerWeights(parameters, layer);
+    const projected = project(g, config, weights, hidden, inputs.positions, tables);
+    projections.push(projected);
+    hidden = layerOutput(g, config, weights, hidden, projected.queries, { keys: projected.keys, values: projected.values, mask, ones: inputs.ones });
+  }
+  return { hidden, projections };
+}
+
+/** The rotary tables of an architecture. */
+export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables => rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta);
+
+/** Token embeddings, [...tokens, hidden]. */
+export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value => gatherRows(g, needed(parameters, EMBEDDING), tokens);
+
+/** A layer's normalised input as queries, keys and values, rotated. hidden [rows, time, hidden], positions int64 [rows * time, 1]. */
+export function project(g: Graph, config: TransformerConfig, weights: LayerWeights, hidden: Value, positions: Value, tables: RotaryTables): Projections {
+  const normed = rmsNorm(g, hidden, weights('input_layernorm'), config.rmsEpsilon);
+  const turn = (x: Value): Value => rotate(g, x, positions, tables);
+  const { heads, keyValueHeads, headDim } = config;
+  const [queries, keys, values] = split(g, linear(g, normed, weights('self_attn.qkv_proj')), 2, [heads * headDim, keyValueHeads * headDim, keyValueHeads * headDim]);
+  if (queries === undefined || keys === undefined || values === undefined) throw new Error('A split gives as many parts as it was asked for.');
+  return {
+    queries: splitHeads(g, turn(queries), heads, headDim),
+    keys: splitHeads(g, turn(keys), keyValueHeads, headDim),
+    values: splitHeads(g, values, keyValueHeads, headDim),
+  };
+}
+
+/** A layer's output: attention over what is visible, then the gated unit, each added to what came in. */
+export function layerOutput(g: Graph, config: TransformerConfig, weights: LayerWeights, hidden: Value, queries: Value, attended: Attended): Value {
+  const between = add(g, hidden, linear(g, groupedAttention(g, config, queries, attended), weights('self_attn.o_proj')));
+  const normed = rmsNorm(g, between, weights('post_attention_layernorm'), config.rmsEpsilon);
+  const gated = swiglu(g, linear(g, normed, weights('mlp.gate_proj')), linear(g, normed, weights('mlp.up_proj')));
+  return add(g, between, linear(g, gated, weights('mlp.down_proj')));
+}
+
+/** Logits of hidden states [rows, hidden]: final normalisation, then the output projection. */
+export function logits(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value): Value {
+  return linear(g, rmsNorm(g, hidden, needed(parameters, FINAL_NORM), config.rmsEpsilon), needed(parameters, headName(config)));
+}
+
+/** [rows, time, heads * width] to [rows, heads, time, width]. */
+function splitHeads(g: Graph, x: Value, heads: number, width: number): Value {
+  const [rows, time] = leading(x);
+  // One token: its heads already follow each other as they should.
+  if (time === 1) return reshape(g, x, [rows, heads, 1, width]);
+  return transpose(g, reshape(g, x, [rows, time, heads, width]), [0, 2, 1, 3]);
+}
+
+/**
+ * Grouped-query attention, [rows, time, heads * width]. The query heads of one key-value head become extra query rows of one matrix product.
+ * A single query row would take another kernel than several, so it is asked twice: decoding then gives the bits of prefill and training.
+ * @param attended its mask is [rows, 1, group * time (or 1), slots]
+ */
+function groupedAttention(g: Graph, config: TransformerConfig, queries: Value, attended: Attended): Value {
+  const { heads, keyValueHeads, headDim } = config;
+  const [rows] = leading(queries);
+  const time = queries.shape[2] ?? 1;
+  const grouped = reshape(g, queries, [rows, keyValueHeads, times(time, heads / keyValueHeads), headDim]);
+  if (time === 1 && heads === keyValueHeads) {
+    const twice = g.apply({ op: 'Concat', inputs: [grouped, grouped], attributes: { axis: 2 }, dtype: grouped.dtype, shape: [rows, heads, 2, headDim] });
+    return reshape(g, slice(g, attention(g, { ...attended, queries: twice }), 2, 0, 1), [rows, 1, heads * headDim]);
+  }
+  const mixed = attention(g, { ...attended, queries: grouped });
+  if (time === 1) return reshape(g, mixed, [rows, 1, heads * headDim]);
+  return reshape(g, transpose(g, reshape(g, mixed, [rows, heads, time, headDim]), [0, 2, 1, 3]), [rows, time, heads * headDim]);
+}
+
+/** A mask [rows, 1, time, slots] repeated for every query head of a group; decoding (time 1) broadcasts instead. */
+function forGroups(g: Graph, config: TransformerConfig, mask: Value): Value {
+  const group = config.heads / config.keyValueHeads;
+  const [rows] = leading(mask);
+  const time = mask.shape[2] ?? 1;
+  if (time === 1 || group === 1) return mask;
+  return g.apply({
+    op: 'Concat',
+    inputs: Array.from({ length: group }, () => mask),
+    attributes: { axis: 2 },
+    dtype: mask.dtype,
+    shape: [rows, 1, times(time, group), mask.shape[3] ?? 1],
+  });
+}
+
+function times(dim: Dim, factor: number): Dim {
+  if (factor === 1) return dim;
+  return typeof dim === 'number' ? dim * factor : `${String(factor)}*${dim}`;
+}
+
+function leading(x: Value): readonly [Dim, Dim] {
+  return [x.shape[0] ?? 1, x.shape[1] ?? 1];
+}

@@ -1,0 +1,31 @@
+/** How the continuations of a bucket's alternatives drew their random numbers, told from their stream keys, and the words for it. */
+import type { Replay } from './records.ts';
+
+/**
+ * common: replay m of every alternative drew the same numbers (common random numbers); independent: each alternative drew numbers of its
+ * own; unseeded: the policy's endpoint takes no seeds, so that nothing was shared and nothing can be drawn again.
+ */
+export type Draws = 'common' | 'independent' | 'unseeded';
+
+export const DRAWS_WORDS: Readonly<Record<Draws, string>> = {
+  common: 'common random numbers',
+  independent: 'independent random numbers',
+  unseeded: 'no seeds: the endpoint takes none, so random numbers are not shared',
+};
+
+/** What a run or a replay tells of a policy that takes no seeds. */
+export const NO_SEEDS_REMARK = 'The endpoint takes no seeds: common random numbers and exact verification are off.';
+
+/**
+ * How a bucket's replays drew.
+ * @param streamKeyOf the stream key of a stored message; empty where it drew from no stream of ours
+ * @returns null while there are not two alternatives with a continuation of the same index to compare, as for a message that ends the episode
+ */
+export function drawsOf(replays: readonly Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'>[], streamKeyOf: (message: number) => string): Draws | null {
+  const first = replays.find(({ alternative, leaf }) => leaf !== alternative);
+  const second = replays.find(({ alternative, leaf, replayIndex }) => leaf !== alternative && alternative !== first?.alternative && replayIndex === first?.replayIndex);
+  if (first === undefined || second === undefined) return null;
+  const [one, other] = [streamKeyOf(first.leaf), streamKeyOf(second.leaf)];
+  if (one === '' && other === '') return 'unseeded';
+  return one === other ? 'common' : 'independent';
+}

@@ -1,0 +1,60 @@
+/** What re-executing stored replays showed: the sentences that the store keeps, and the mark that sums several of them up. */
+import type { VerificationMark, VerificationReport, VerificationResult } from './records.ts';
+
+/** One replay's newest verification; null while it was not re-executed. */
+export interface Verdict {
+  readonly result: VerificationResult | null;
+  /** One sentence; empty where there is nothing to add. */
+  readonly detail: string;
+}
+
+const RETURN_DIFFERS = 'return differs';
+
+/** A message that came out with another token; tokens count from 0. */
+export function tokenDifference(message: number, token: number): string {
+  return `message ${String(message)} differs at token ${String(token)}`;
+}
+
+/** A message whose tokens are the same and whose probabilities are not. */
+export function probabilityDifference(message: number, token: number): string {
+  return `${tokenDifference(message, token)} in its log-probability`;
+}
+
+/** A replay whose return is not what the evaluator says of its stored messages; null is a masked return. */
+export function returnDifference(stored: number | null, found: number | null): string {
+  const words = (value: number | null): string => (value === null ? 'masked' : String(value));
+  return `${RETURN_DIFFERS}: ${words(stored)} is stored, the evaluator says ${words(found)} of the stored messages`;
+}
+
+/** A row that no longer is what was appended. */
+export function changedRow(what: string): string {
+  return `${what}: the row was changed`;
+}
+
+/**
+ * Sums up the verdicts on the replays of one message: a difference first, then what could not be compared, then what is still to be done.
+ * @returns null where there is no replay
+ */
+export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
+  if (verdicts.length === 0) return null;
+  const of = (result: VerificationResult | null): readonly Verdict[] => verdicts.filter((verdict) => verdict.result === result);
+  const [different, notComparable, unverified] = [of('different'), of('notComparable'), of(null)];
+  const share = (some: readonly Verdict[]): string => (verdicts.length === 1 ? '' : ` (${String(some.length)} of ${String(verdicts.length)} replays)`);
+  if (different[0] !== undefined) return { state: 'different', label: labelOf(different[0].detail), detail: `${different[0].detail}${share(different)}` };
+  if (notComparable[0] !== undefined) return { state: 'notComparable', label: 'not comparable', detail: `${notComparable[0].detail}${share(notComparable)}` };
+  if (unverified.length > 0) return { state: 'unverified', label: 'not verified yet', detail: `not re-executed yet${share(unverified)}` };
+  return { state: 'identical', label: 'identical', detail: `re-execution gave the same bytes${share(verdicts)}` };
+}
+
+/** What re-execution showed, in one line. */
+export function reportWords(of: string, { checked, identical, different, notComparable, firstDifference, firstReason }: VerificationReport): string {
+  const counts = `${String(checked)} ${checked === 1 ? 'replay' : 'replays'} of ${of} re-executed: ${String(identical)} identical, ${String(different)} different, ${String(notComparable)} not comparable`;
+  return [counts, ...(firstDifference === null ? [] : [`first difference: ${firstDifference.detail}`]), ...(firstReason === null ? [] : [`not comparable because: ${firstReason}`])].join('; ');
+}
+
+/** The few words of a difference. */
+function labelOf(detail: string): string {
+  const token = /differs at token (\d+)/u.exec(detail)?.[1];
+  if (token !== undefined) return `differs at token ${token}`;
+  return detail.startsWith(RETURN_DIFFERS) ? RETURN_DIFFERS : 'row changed';
+}

@@ -1,0 +1,123 @@
+/** What a run has cost, over all the processes that worked on it. */
+import { LedgerCounter } from '../replay/budget.ts';
+import type { TreeNode } from '../replay/tree.ts';
+import type { Ledger } from '../shared/records.ts';
+import type { RunAccount, StoreWriter } from '../store/types.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+
+const NOTHING: RunAccount = { pendingCalls: 0, lostCalls: 0, seconds: 0, trainingSeconds: 0, samplingSeconds: 0 };
+
+/**
+ * Counts on from what the store holds. Evaluator calls are noted in the store before they are made and struck out by the transaction that
+ * stores their results: so after a crash it is known how many were lost at most.
+ */
+export class CostAccount {
+  private readonly store: StoreWriter;
+  private readonly run: string;
+  private readonly protocol: Protocol;
+  private readonly clock: () => number;
+  /** What the rows that were there at the beginning cost. */
+  private readonly before: Ledger;
+  private readonly counter: LedgerCounter;
+  private readonly earlier: RunAccount;
+  private trainingSince: number | undefined;
+  private trained = 0;
+  private pendingCalls = 0;
+  private sampling: number;
+
+  /** @param clock seconds */
+  constructor(store: StoreWriter, run: string, protocol: Protocol, clock: () => number) {
+    this.store = store;
+    this.run = run;
+    this.protocol = protocol;
+    this.clock = clock;
+    const stored = store.account(run) ?? NOTHING;
+    this.earlier = { ...stored, lostCalls: stored.lostCalls + stored.pendingCalls };
+    this.sampling = stored.samplingSeconds;
+    this.before = storedCost(store, run, protocol, stored.seconds);
+    this.counter = new LedgerCounter(clock);
+  }
+
+  /** Evaluator calls whose results a crash, a failure or a cancel lost, at most. */
+  get lostCalls(): number {
+    return this.earlier.lostCalls;
+  }
+
+  /** Seconds that sampling took in the training iteration whose messages were stored last. */
+  get samplingSeconds(): number {
+    return this.sampling;
+  }
+
+  get trainingSeconds(): number {
+    return this.earlier.trainingSeconds + this.trained + (this.trainingSince === undefined ? 0 : this.clock() - this.trainingSince);
+  }
+
+  /** Cumulative cost. */
+  ledger(): Ledger {
+    return sum(this.before, this.counter.read());
+  }
+
+  beginTraining(): void {
+    this.trainingSince = this.clock();
+  }
+
+  endTraining(): void {
+    this.trained = this.trainingSeconds - this.earlier.trainingSeconds;
+    this.trainingSince = undefined;
+  }
+
+  /** Notes evaluator calls that are about to be made. */
+  announce(calls: number): void {
+    this.pendingCalls = calls;
+    this.write();
+  }
+
+  /** Books a forest whose rows are being stored in this transaction. */
+  settle(roots: readonly TreeNode[], samplingSeconds = this.sampling): void {
+    this.book(roots);
+    this.pendingCalls = 0;
+    this.sampling = samplingSeconds;
+    this.write();
+  }
+
+  /** Writes down where the run stands. */
+  write(): void {
+    this.store.writeAccount(this.run, {
+      pendingCalls: this.pendingCalls,
+      lostCalls: this.earlier.lostCalls,
+      seconds: this.ledger().seconds,
+      trainingSeconds: this.trainingSeconds,
+      samplingSeconds: this.sampling,
+    });
+  }
+
+  private book(nodes: readonly TreeNode[]): void {
+    for (const node of nodes) {
+      this.counter.addDecision(occurrenceAt(this.protocol, node.position).role, node.answer);
+      if (node.score !== undefined) this.counter.addCalls(1);
+      this.book(node.children);
+    }
+  }
+}
+
+/** The cost of the rows that a run has. Every message at a scored position was evaluated once. */
+function storedCost(store: StoreWriter, run: string, protocol: Protocol, seconds: number): Ledger {
+  const positions = store.costs(run).map(({ eventType, position, decisions, promptTokens, reusedTokens, completionTokens }) => ({
+    evaluatorCalls: occurrenceAt(protocol, position).scored ? decisions : 0,
+    tokens: { prompt: promptTokens, reused: reusedTokens, completion: completionTokens },
+    decisions: { [eventType]: decisions },
+    seconds: 0,
+  }));
+  return positions.reduce(sum, { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds });
+}
+
+function sum(a: Ledger, b: Ledger): Ledger {
+  const decisions = new Map(Object.entries(a.decisions));
+  for (const [role, count] of Object.entries(b.decisions)) decisions.set(role, (decisions.get(role) ?? 0) + count);
+  return {
+    evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls,
+    tokens: { prompt: a.tokens.prompt + b.tokens.prompt, reused: a.tokens.reused + b.tokens.reused, completion: a.tokens.completion + b.tokens.completion },
+    decisions: Object.fromEntries(decisions),
+    seconds: a.seconds + b.seconds,
+  };
+}

@@ -1,0 +1,61 @@
+/** Weights of any moment of a run: from the nearest checkpoint, by executing the optimiser's steps after it again. */
+import { C3Error } from '../shared/errors.ts';
+import type { Snapshot } from '../shared/records.ts';
+import type { StoreReader } from '../store/types.ts';
+import { checkpointFile, checkpointsOf } from './checkpoints.ts';
+import { learn, type LearnInput } from './learn.ts';
+
+export interface RestoreInput extends LearnInput {
+  readonly snapshotFolder: string;
+  /** Hears of every step that is executed again. */
+  readonly onStep: (iteration: number) => void;
+}
+
+/** The run's record of the weights after an iteration; 0 is the beginning. An iteration that taught nothing left the weights of the one before. */
+export function snapshotAfter(store: StoreReader, run: string, iteration: number): Snapshot {
+  const record = store.snapshotsOfRun(run).findLast((snapshot) => snapshot.iteration <= iteration);
+  if (record === undefined) throw new C3Error('store', `Run ${run} has no snapshot of its beginning in the store ${store.path}; start a new run.`);
+  return record;
+}
+
+/**
+ * Brings the runtime's training state to where the run stood after an iteration whose step is stored. No message is sampled and nothing is evaluated.
+ * @returns the snapshot of these weights, held by the runtime
+ * @throws C3Error('model') when the weights are not those that the run had; CancelledError
+ */
+export async function restoreTraining(input: RestoreInput, iteration: number): Promise<string> {
+  const { runtime, store, run, base } = input;
+  const start = await nearestCheckpoint(input, iteration);
+  for (let step = start + 1; step <= iteration; step++) {
+    input.onStep(step);
+    await learn(input, step);
+  }
+  const snapshot = await runtime.freeze();
+  const expected = snapshotAfter(store, run, iteration).id;
+  if (snapshot === expected) return snapshot;
+  if (snapshot !== base) await runtime.releaseSnapshot(snapshot);
+  throw new C3Error(
+    'model',
+    `Step ${String(iteration)} of run ${run}, executed again, gave the weights ${snapshot.slice(0, 12)} where ${expected.slice(0, 12)} are stored; use the machine and the version that the run was made with, or start a new run.`,
+  );
+}
+
+/** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it stands after */
+async function nearestCheckpoint({ runtime, store, run, base, snapshotFolder }: RestoreInput, iteration: number): Promise<number> {
+  for (const step of await checkpointsOf(snapshotFolder, run)) {
+    if (step > iteration) continue;
+    try {
+      const snapshot = await runtime.loadCheckpoint(checkpointFile(snapshotFolder, run, step));
+      if (snapshot === snapshotAfter(store, run, step).id) {
+        if (step < iteration && snapshot !== base) await runtime.releaseSnapshot(snapshot);
+        return step;
+      }
+      if (snapshot !== base) await runtime.releaseSnapshot(snapshot);
+    } catch (error) {
+      // A damaged one is passed over: an older one, or the beginning, leads to the same weights.
+      if (!(error instanceof C3Error && error.kind === 'model')) throw error;
+    }
+  }
+  await runtime.beginTraining(base);
+  return 0;
+}

@@ -1,0 +1,85 @@
+/** A store's tables as plain rows, for comparing two stores, and what must hold of them at every moment. */
+import type { Connection } from '../../src/store/sqlite.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Columns and JSON keys that tell the time or what an interruption cost; everything else must come out the same. */
+const CLOCKS: Readonly<Record<string, readonly string[]>> = {
+  run: ['created_at', 'finished_at'],
+  run_account: ['seconds', 'training_seconds', 'sampling_seconds', 'lost_calls'],
+};
+const CLOCK_KEYS = new Set(['seconds', 'generateSeconds', 'trainSeconds', 'lostEvaluatorCalls']);
+const JSON_COLUMNS = new Set(['summary', 'ledger', 'metrics']);
+
+/**
+ * Every row of every table, in the order of its key.
+ * @param names texts that differ from store to store, such as the run's id, with what to write in their place
+ */
+export function tablesOf(db: Connection, names: Readonly<Record<string, string>>): Readonly<Record<string, readonly Row[]>> {
+  const tables = db.prepare<[], string>("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name").pluck().all();
+  return Object.fromEntries(tables.map((table) => {
+    const key = table === 'alternative' ? 'bucket, decision' : 'rowid';
+    return [table, db.prepare<[], Row>(`SELECT * FROM "${table}" ORDER BY ${key}`).all().map((row) => comparable(table, row, names))];
+  }));
+}
+
+function comparable(table: string, row: Row, names: Readonly<Record<string, string>>): Row {
+  return Object.fromEntries(Object.entries(row).flatMap(([column, value]) => {
+    if (CLOCKS[table]?.includes(column)) return [];
+    if (Buffer.isBuffer(value)) return [[column, value.toString('hex')]];
+    if (typeof value !== 'string') return [[column, value]];
+    const text = Object.entries(names).reduce((all, [name, stand]) => all.replaceAll(name, stand), value);
+    return [[column, JSON_COLUMNS.has(column) ? withoutClocks(JSON.parse(text)) : text]];
+  }));
+}
+
+function withoutClocks(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (CLOCK_KEYS.has(key) ? [] : [[key, withoutClocks(inner)]])));
+}
+
+export interface Sizes {
+  /** Instances in a batch of an evaluation. */
+  readonly batch: number;
+  /** Instances of an evaluation. */
+  readonly evaluated: number;
+  /** Episodes of an iteration. */
+  readonly episodes: number;
+}
+
+/** Queries that find nothing in a store of which no iteration and no evaluation batch is half written. */
+const halfWrittenQueries = ({ batch, evaluated, episodes }: Sizes): Readonly<Record<string, string>> => ({
+  'a message without its context or text': `
+    SELECT decision.id FROM decision LEFT JOIN context ON context.id = decision.context LEFT JOIN text AS input ON input.id = context.text
+    LEFT JOIN text AS said ON said.id = decision.message WHERE input.id IS NULL OR said.id IS NULL`,
+  'a training message without its bucket': `
+    SELECT decision.id FROM decision LEFT JOIN bucket ON bucket.id = decision.bucket WHERE phase = 'train' AND bucket.id IS NULL`,
+  'a training message without its step': `
+    SELECT decision.id FROM decision LEFT JOIN step ON step.run = decision.run AND step.iteration = decision.iteration
+    WHERE phase = 'train' AND step.run IS NULL`,
+  'a last message without its episode': `
+    SELECT decision.id FROM decision WHERE NOT EXISTS (SELECT 1 FROM decision AS child WHERE child.parent = decision.id)
+      AND NOT EXISTS (SELECT 1 FROM episode WHERE episode.leaf = decision.id)`,
+  'an alternative without a replay': `
+    SELECT decision.id FROM decision WHERE bucket IS NOT NULL AND NOT EXISTS (SELECT 1 FROM replay WHERE replay.bucket = decision.bucket AND alternative = decision.id)`,
+  'an alternative without a credit, though there is another to compare it with': `
+    SELECT decision.id FROM decision WHERE (SELECT count(*) FROM decision AS sibling WHERE sibling.bucket = decision.bucket) > 1 AND NOT EXISTS (SELECT 1 FROM credit WHERE credit.bucket = decision.bucket AND decision = decision.id)`,
+  'a part of an evaluation batch': `
+    SELECT iteration, count(*) FROM episode WHERE phase = 'evaluate' GROUP BY iteration HAVING count(*) % ${String(batch)} <> 0 AND count(*) <> ${String(evaluated)}`,
+  'a part of an iteration': `
+    SELECT iteration, count(*) FROM episode WHERE phase = 'train' GROUP BY iteration HAVING count(*) <> ${String(episodes)}`,
+  'a finished step without the snapshot that it gave': `
+    SELECT step.iteration FROM step WHERE metrics IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshot WHERE snapshot.run = step.run AND snapshot.iteration = step.iteration)`,
+  'calls that are still awaited though the run is done': `
+    SELECT run FROM run_account JOIN run ON run.id = run_account.run WHERE status = 'done' AND pending_calls <> 0`,
+});
+
+/** What is half written in a store right now, all seen at one moment. */
+export function halfWritten(db: Connection, sizes: Sizes): string[] {
+  return db.transaction(() =>
+    Object.entries(halfWrittenQueries(sizes)).flatMap(([what, sql]) => {
+      const found = db.prepare(sql).get();
+      return found === undefined ? [] : [`${what}: ${JSON.stringify(found)}`];
+    }),
+  )();
+}

@@ -1,0 +1,5 @@
+/** A process that re-executes a recording and prints what differed. Usage: node test/determinism/reexecute.ts RECORDING THREADS */
+import { reexecute } from './replays.ts';
+
+const [path = '', threads = '1'] = process.argv.slice(2);
+process.stdout.write(JSON.stringify(await reexecute(path, Number(threads))));

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { loadTrainingState, saveTrainingState } from '../../../src/runtime/checkpoint.ts';
+import { parameterCount } from '../../../src/runtime/model.ts';
+import { readSafetensors } from '../../../src/runtime/safetensors.ts';
+import { writeWhole, writerOfUnfinished } from '../../../src/runtime/wholeFile.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
+import { TINY } from './models.ts';
+
+function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-checkpoint-'));
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+const failsWith = (kind: string, message: RegExp) => (error: unknown): boolean => error instanceof C3Error && error.kind === kind && message.test(error.message);
+const count = parameterCount(TINY);
+const vector = (first: number): Float32Array => Float32Array.from({ length: count }, (_, index) => first + index / 3);
+const state = { parameters: vector(1), momentum: vector(-2), variance: vector(0.125), step: 12345 };
+
+describe('a training state', () => {
+  it('comes back bit for bit from one safetensors file', async (t) => {
+    const folder = temporaryFolder(t);
+    const path = join(folder, 'checkpoint.safetensors');
+    await saveTrainingState(state, path);
+    assert.deepEqual(await loadTrainingState(TINY, path), state);
+    assert.deepEqual([...readSafetensors(readFileSync(path), path).tensors].map(([name, { shape }]) => [name, ...shape]), [['parameters', count], ['momentum', count], ['variance', count]]);
+    assert.deepEqual(readdirSync(folder), ['checkpoint.safetensors']);
+  });
+
+  it('is refused when anything of it is damaged, cut or of another model', async (t) => {
+    const path = join(temporaryFolder(t), 'checkpoint.safetensors');
+    await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /Cannot read the checkpoint/));
+    await saveTrainingState(state, path);
+    const bytes = readFileSync(path);
+    const damaged: readonly (readonly [Uint8Array, RegExp])[] = [
+      // The last byte of the variance, the first of the parameters, the step in the header.
+      [bytes.map((byte, index) => (index === bytes.length - 1 ? byte ^ 1 : byte)), /is damaged/],
+      [bytes.map((byte, index) => (index === bytes.length - 12 * count ? byte ^ 1 : byte)), /is damaged/],
+      [Buffer.from(bytes.toString('latin1').replace('"12345"', '"12346"'), 'latin1'), /is damaged/],
+    ];
+    for (const [content, message] of damaged) {
+      writeFileSync(path, content);
+      await assert.rejects(loadTrainingState(TINY, path), failsWith('model', message));
+    }
+    writeFileSync(path, bytes);
+    truncateSync(path, bytes.length - 1);
+    await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /truncated/));
+    writeFileSync(path, bytes);
+    await assert.rejects(loadTrainingState({ ...TINY, layers: TINY.layers + 1 }, path), failsWith('model', /no checkpoint of this model/));
+  });
+});
+
+describe('writeWhole', () => {
+  it('leaves the old file and nothing beside it when the new one cannot be written or moved', async (t) => {
+    const folder = temporaryFolder(t);
+    const occupied = join(folder, 'occupied');
+    mkdirSync(join(occupied, 'inside'), { recursive: true });
+    await assert.rejects(writeWhole(occupied, Uint8Array.of(1)), failsWith('store', /Cannot write .*occupied.*; free space or choose another folder/));
+    assert.deepEqual(readdirSync(folder), ['occupied']);
+    await assert.rejects(writeWhole(join(folder, 'none', 'file'), Uint8Array.of(1)), failsWith('store', /Cannot write/));
+    const path = join(folder, 'file');
+    await writeWhole(path, Uint8Array.of(1, 2));
+    await writeWhole(path, Uint8Array.of(3));
+    assert.deepEqual([[...readFileSync(path)], readdirSync(folder)], [[3], ['file', 'occupied']]);
+  });
+
+  it('names unfinished files after the process that writes them', () => {
+    assert.deepEqual(['a.safetensors.123.tmp', 'a.tmp', 'a.123.tmp.safetensors', '.7.tmp'].map(writerOfUnfinished), [123, null, null, 7]);
+  });
+});

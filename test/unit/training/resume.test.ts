@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
+import type { ModelRuntime } from '../../../src/runtime/host.ts';
+import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
+import { connect } from '../../../src/store/sqlite.ts';
+import { checkpointFile, checkpointsOf, removeUnfinished } from '../../../src/training/checkpoints.ts';
+import { readConfig } from '../../../src/training/config.ts';
+import { restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
+import { tablesOf } from '../../crash/tables.ts';
+import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
+import { makeTeam } from './tinyTeam.ts';
+
+let team: Awaited<ReturnType<typeof teamFolder>>;
+before(async () => {
+  team = await teamFolder();
+});
+after(() => {
+  team.remove();
+});
+
+const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
+const OVERRIDES = ['steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.batch=4'];
+
+/** All rows, clocks aside. */
+function rows({ store, snapshotFolder }: TinyRun): unknown {
+  const db = connect(store.path, 'read');
+  try {
+    return Object.fromEntries(Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(([table]) => !table.startsWith('message_search')));
+  } finally {
+    db.close();
+  }
+}
+
+const finalWeights = ({ store }: TinyRun): string => store.snapshotsOfRun('run-1').at(-1)?.id ?? '';
+
+/** A member of the target, a method bound to it. */
+function bound(target: ModelRuntime, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name);
+  return typeof value === 'function' ? value.bind(target) : value;
+}
+
+/** A runtime of which one method fails the n-th time it is called, once. */
+function failing(method: keyof ModelRuntime, at: number): (runtime: ModelRuntime) => ModelRuntime {
+  let calls = 0;
+  return (runtime) => new Proxy(runtime, {
+    get: (target, name): unknown => {
+      if (name === method && ++calls === at) return () => Promise.reject(new C3Error('model', 'It broke.'));
+      return bound(target, name);
+    },
+  });
+}
+
+describe('resumeTraining', () => {
+  it('gives the rows and weights of a run that was not interrupted, wherever it was', async (t) => {
+    const whole = await begin(t);
+    await whole.start({ overrides: OVERRIDES });
+    const broken: readonly (readonly [keyof ModelRuntime, number])[] = [
+      // The first batch of an evaluation, its second one, sampling in step 3, an optimiser step whose messages are stored, and every file that is written.
+      ['generate', 1], ['generate', 4], ['generate', 13], ['step', 1], ['step', 4], ['saveSnapshot', 1], ['saveSnapshot', 3], ['saveCheckpoint', 1], ['saveCheckpoint', 2], ['generate', 22],
+    ];
+    for (const [method, at] of broken) {
+      const world = await begin(t);
+      await assert.rejects(world.start({ overrides: OVERRIDES, wrap: failing(method, at) }), /It broke/, `${method} ${String(at)}`);
+      assert.equal(world.store.run('run-1').status, 'failed');
+      await world.resume({ overrides: OVERRIDES });
+      assert.equal(finalWeights(world), finalWeights(whole), `${method} ${String(at)}`);
+      assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+    }
+  });
+
+  it('goes on after a cancel, and after several', async (t) => {
+    const whole = await begin(t);
+    const summary = await whole.start({ overrides: OVERRIDES });
+    const world = await begin(t);
+    const until = (steps: number): TinyRunOptions => ({ overrides: OVERRIDES, control: { cancelled: () => world.progress.some(({ stage, done }) => stage === 'train' && done >= steps) } });
+    await assert.rejects(world.start(until(1)), CancelledError);
+    await assert.rejects(world.resume(until(3)), CancelledError);
+    assert.deepEqual([world.store.run('run-1').status, world.store.run('run-1').steps], ['cancelled', 3]);
+    const resumed = await world.resume({ overrides: OVERRIDES });
+    assert.deepEqual(rows(world), rows(whole));
+    const { seconds, ...same } = resumed;
+    const { seconds: wholeSeconds, ...expected } = summary;
+    assert.deepEqual({ ...same, store: '', lostEvaluatorCalls: 0 }, { ...expected, store: '' });
+    assert.ok(seconds > 0 && wholeSeconds > 0);
+  });
+
+  it('counts evaluator calls that were made and lost apart from those whose results are stored', async (t) => {
+    const world = await begin(t);
+    let calls = 0;
+    const breaking: Evaluator = {
+      name: 'breaking',
+      evaluate: (instance, text) => {
+        // Two evaluations of six instances, one iteration of 24 episodes, then the fifth of the next.
+        if (++calls === 12 + 24 + 5) throw new C3Error('engine', 'The evaluator broke.');
+        return answerEvaluator.evaluate(instance, text);
+      },
+    };
+    await assert.rejects(world.start({ evaluator: breaking }), /The evaluator broke/);
+    assert.equal(world.store.account('run-1')?.pendingCalls, 24);
+    const summary = await world.resume({ evaluator: breaking });
+    assert.deepEqual([summary.evaluatorCalls, summary.lostEvaluatorCalls, calls], [12 + 48 + 12, 24, 12 + 48 + 12 + 5]);
+    assert.deepEqual([world.store.account('run-1')?.pendingCalls, world.store.account('run-1')?.lostCalls], [0, 24]);
+  });
+
+  it('does not sample or evaluate again what is stored', async (t) => {
+    const world = await begin(t);
+    await assert.rejects(world.start({ overrides: OVERRIDES, wrap: failing('step', 4) }), /It broke/);
+    const stored = world.store.counts();
+    let generated = 0;
+    const wrap = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
+      get: (target, name): unknown => {
+        if (name === 'generate') generated++;
+        return bound(target, name);
+      },
+    });
+    await world.resume({ overrides: [...OVERRIDES, 'evaluation.instances=0'], evaluation: [], wrap });
+    // The fourth step's messages were there: one iteration of two levels was sampled, no evaluation.
+    assert.equal(generated, 2);
+    assert.ok(world.store.counts().decisions > stored.decisions);
+  });
+
+  it('refuses another model and another numeric environment, and changes nothing', async (t) => {
+    const world = await begin(t);
+    await assert.rejects(world.start({ wrap: failing('step', 1) }), /It broke/);
+    const stored = rows(world);
+    const elsewhere = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
+      get: (target, name): unknown => {
+        return name === 'environment' ? { ...target.environment, device: 'Another processor' } : bound(target, name);
+      },
+    });
+    await assert.rejects(world.resume({ wrap: elsewhere }), /cannot be resumed exactly: it was made with .* and this is .*Another processor/);
+    const other = join(world.snapshotFolder, 'other');
+    await makeTeam(other, { seed: 2, steps: 0 });
+    const stranger = await tinyWorld(t, other);
+    await assert.rejects(stranger.resume(), /There is no run run-1|no snapshot of its beginning/);
+    const db = connect(world.store.path, 'write');
+    db.prepare("UPDATE snapshot SET weights = 'another' WHERE iteration = 0").run();
+    await assert.rejects(world.resume(), /the model in .* is no longer the one that it began with/);
+    db.prepare('UPDATE snapshot SET weights = ? WHERE iteration = 0').run(world.base);
+    db.close();
+    assert.deepEqual(rows(world), stored);
+    assert.equal((await world.resume()).steps, 2);
+  });
+});
+
+describe('checkpoints and snapshots', () => {
+  it('keeps the newest two checkpoints, one for every stretch of snapshots that are not kept, and the weights that were asked for', async (t) => {
+    for (const [every, iterations, files] of [[1, [8, 6], [1, 2, 3, 4, 5, 6, 7, 8, 9]], [2, [8, 6, 4, 2], [2, 4, 6, 8, 9]], [3, [8, 6, 4], [3, 6, 9]], [9, [8, 6], [9]]] as const) {
+      const { start, store, snapshotFolder } = await begin(t);
+      await start({ overrides: ['steps=9', 'checkpoint_every=2', `snapshot_every=${String(every)}`, 'evaluation.instances=0'], evaluation: [] });
+      assert.deepEqual(await checkpointsOf(snapshotFolder, 'run-1'), iterations);
+      assert.deepEqual(await checkpointsOf(snapshotFolder, 'run-2'), []);
+      const kept = store.snapshotsOfRun('run-1').flatMap(({ file, iteration }) => (file !== null && existsSync(file) ? [iteration] : []));
+      assert.deepEqual(kept, files);
+    }
+  });
+
+  it('rebuilds every snapshot of a run from what is stored, from the nearest checkpoint or from the beginning', async (t) => {
+    const { start, store, snapshotFolder, host, base } = await begin(t);
+    const overrides = ['steps=7', 'checkpoint_every=3', 'snapshot_every=7', 'ppo.epochs=2', 'evaluation.instances=0'];
+    await start({ overrides, evaluation: [] });
+    const again: number[] = [];
+    const config = readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides);
+    const input = { run: 'run-1', config, store, runtime: host, tokenizer: await loadTokenizer(team.folder), base, snapshotFolder, cancelled: () => false, onStep: (step: number) => again.push(step) };
+    const rebuild = async (iteration: number): Promise<number[]> => {
+      again.length = 0;
+      assert.equal(await restoreTraining(input, iteration), snapshotAfter(store, 'run-1', iteration).id);
+      return [...again];
+    };
+    assert.equal(new Set([0, 1, 2, 3, 4, 5, 6, 7].map((iteration) => snapshotAfter(store, 'run-1', iteration).id)).size, 8);
+    assert.deepEqual([await rebuild(0), await rebuild(2), await rebuild(3), await rebuild(5), await rebuild(7)], [[], [1, 2], [], [4, 5], [7]]);
+    // A damaged checkpoint, a cut one and one of other weights are passed over.
+    const third = checkpointFile(snapshotFolder, 'run-1', 3);
+    const sixth = checkpointFile(snapshotFolder, 'run-1', 6);
+    const bytes = readFileSync(sixth);
+    writeFileSync(sixth, Buffer.from(bytes).fill(bytes.at(-5) === 0 ? 1 : 0, bytes.length - 8));
+    assert.deepEqual(await rebuild(7), [4, 5, 6, 7]);
+    truncateSync(sixth, 100);
+    assert.deepEqual(await rebuild(6), [4, 5, 6]);
+    writeFileSync(sixth, readFileSync(third));
+    assert.deepEqual(await rebuild(6), [4, 5, 6]);
+    rmSync(third);
+    assert.deepEqual(await rebuild(4), [1, 2, 3, 4]);
+    // What cannot be executed again exactly is no snapshot of the run.
+    await assert.rejects(restoreTraining({ ...input, config: { ...config, ppo: { ...config.ppo, learning_rate: 1e-3 } } }, 2), /executed again, gave the weights [0-9a-f]{12} where [0-9a-f]{12} are stored/);
+  });
+
+  it('takes away what a killed process left unfinished, and only that', async (t) => {
+    const { snapshotFolder } = await begin(t);
+    const gone = String(2 ** 22 + 1);
+    for (const name of [`a.safetensors.${gone}.tmp`, `b.safetensors.${String(process.pid)}.tmp`, 'c.tmp', `d.${gone}.safetensors`]) writeFileSync(join(snapshotFolder, name), '');
+    await removeUnfinished(snapshotFolder);
+    assert.deepEqual(readdirSync(snapshotFolder).filter((name) => /^[abcd]\./.test(name)).sort(), [`b.safetensors.${String(process.pid)}.tmp`, 'c.tmp', `d.${gone}.safetensors`]);
+    await removeUnfinished(join(snapshotFolder, 'none'));
+  });
+});
