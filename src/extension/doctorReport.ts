@@ -5,7 +5,7 @@ import type { DoctorReport } from '../shared/engineProtocol.ts';
 export function doctorText(report: DoctorReport): string {
   const providers = report.providers.map(({ name, available, selfTest, batchInvariance, device }) => {
     const more = device === null ? null : `on ${device}; ${batchInvariance ?? 'batch invariance not measured'}`;
-    return [name, available ? 'available' : 'not available', selfTest ?? 'self-test not run', more] as const;
+    return [name, available ? 'available' : 'not used', selfTest ?? 'self-test not run', more] as const;
   });
   const width = Math.max(0, ...providers.map(([name]) => name.length));
   const state = Math.max(0, ...providers.map(([, available]) => available.length));

@@ -5,8 +5,9 @@ import { buildEnterGraph, buildExitGraph, buildMiddleGraph, buildPrefillGraph, c
 import { CacheMemory, KeyValueCache } from './keyValueCache.ts';
 import { parameterFeeds } from './model.ts';
 import { roundUp, TIME_MULTIPLE } from './pack.ts';
-import { prefillFeeds, type Decoder, type RowBatch } from './rowBatch.ts';
+import { planPrefill, type Decoder, type Prefilled, type PrefillPlan, type RowBatch } from './rowBatch.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Outputs } from './session.ts';
+import { sharedPrefixes } from './sharedPrefixes.ts';
 import { EMBEDDING, FINAL_NORM, headName, OUTPUT_PARTS, partName, PROJECTION_PARTS, type TransformerConfig } from './transformer.ts';
 
 type TensorFeeds = Readonly<Record<string, Tensor>>;
@@ -45,10 +46,11 @@ export class DecodeSessions implements Decoder {
 }
 
 /** Prompts that were prefilled together. */
-interface Prefilled {
+interface Computed extends Pick<PrefillPlan, 'time' | 'places'> {
   readonly outputs: Outputs;
-  readonly time: number;
 }
+
+const NOTHING: Computed = { outputs: {}, time: 0, places: [] };
 
 /** A batch whose cache JavaScript writes in place. */
 class DecodeBatch implements RowBatch {
@@ -61,7 +63,7 @@ class DecodeBatch implements RowBatch {
   private readonly tokens: Int32Array;
   private readonly positions: BigInt64Array;
   private readonly temperatures: Float32Array;
-  private prefilled: Prefilled = { outputs: {}, time: 0 };
+  private computed = NOTHING;
 
   constructor(sessions: DecodeSessions, parameters: Float32Array, capacity: number, slots: number) {
     const { config } = sessions;
@@ -82,19 +84,21 @@ class DecodeBatch implements RowBatch {
     this.temperatures = new Float32Array(capacity).fill(1);
   }
 
-  async prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Float32Array> {
-    const { feeds, time } = prefillFeeds(prompts, temperatures);
+  async prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled> {
+    const { feeds, time, places, reused } = planPrefill(prompts, temperatures, sharedPrefixes(this.sessions.config, prompts));
     const outputs = await this.sessions.prefill.run({ ...this.weights, ...feeds });
-    this.prefilled = { outputs, time };
-    return floatData(outputs, 'logprobs');
+    this.computed = { outputs, time, places };
+    return { logprobs: floatData(outputs, 'logprobs'), reused };
   }
 
   admit(row: number, prompt: number, length: number): void {
-    const { outputs, time } = this.prefilled;
+    const { outputs, time, places } = this.computed;
+    const place = places[prompt];
+    if (place === undefined) throw new Error(`Prompt ${String(prompt)} was not prefilled.`);
     this.cache.reserve(length, row);
     for (let layer = 0; layer < this.sessions.config.layers; layer++) {
       const names = cacheNames(layer);
-      this.cache.fill(layer, row, floatData(outputs, names.keys), floatData(outputs, names.values), prompt, time, length);
+      this.cache.fill(layer, row, floatData(outputs, names.keys), floatData(outputs, names.values), time, place, length);
     }
     this.cache.show(row, length);
   }
@@ -130,7 +134,7 @@ class DecodeBatch implements RowBatch {
   }
 
   release(): void {
-    this.prefilled = { outputs: {}, time: 0 };
+    this.computed = NOTHING;
   }
 }
 

@@ -6,8 +6,9 @@ import { DeviceWeights } from './deviceWeights.ts';
 import { exactThreads } from './exactThreads.ts';
 import { buildPrefillGraph } from './generationGraph.ts';
 import { roundUp, TIME_MULTIPLE } from './pack.ts';
-import { prefillFeeds, type Decoder, type RowBatch } from './rowBatch.ts';
+import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from './session.ts';
+import { separately } from './sharedPrefixes.ts';
 import type { TransformerConfig } from './transformer.ts';
 
 /** Slots beyond those needed, so that the cache is not enlarged at every step. */
@@ -89,12 +90,13 @@ class DeviceBatch implements RowBatch {
     this.temperatures = new Float32Array(capacity).fill(1);
   }
 
-  async prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Float32Array> {
+  async prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled> {
     if (this.fresh !== NOTHING) await this.arrange(this.sources.length, 0);
-    const { feeds, time } = prefillFeeds(prompts, temperatures);
+    // A row of the cache is gathered as a whole here, so every prompt has its own.
+    const { feeds, time, reused } = planPrefill(prompts, temperatures, separately(prompts));
     const { outputs, kept } = await this.sessions.prefill.runKeeping({ ...this.weights, ...feeds });
     this.fresh = { held: kept, rows: prompts.length, slots: time };
-    return floatData(outputs, 'logprobs');
+    return { logprobs: floatData(outputs, 'logprobs'), reused };
   }
 
   admit(row: number, prompt: number): void {

@@ -32,9 +32,12 @@ export function exactThreads(config: TransformerConfig, threads: number): number
 
 /**
  * How many slots attention adds up in one go. Up to here the sum over a row's visible slots is the same wherever they stand among masked ones;
- * beyond, it also depends on which slice they are in.
+ * beyond, it also depends on which slice of this length they are in.
  */
 export const exactSlots = ({ headDim }: TransformerConfig): number => sliceLength(Infinity, headDim);
+
+/** Whether two slots are in the same slice, and so everything between them. */
+export const sameSlice = (slice: number, first: number, last: number): boolean => Math.floor(first / slice) === Math.floor(last / slice);
 
 /** Inner elements that are added up before the next slice begins. */
 function sliceLength(inner: number, columns: number): number {

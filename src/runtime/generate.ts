@@ -44,7 +44,8 @@ interface Row {
   readonly request: GenerationRequest;
   readonly index: number;
   readonly stream: Stream | undefined;
-  readonly reused: boolean;
+  /** Prompt tokens that were computed for another row. */
+  readonly reused: number;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
   length: number;
@@ -112,6 +113,8 @@ class Wave {
   /** Waiting request indices; those of one prompt and temperature stand together. */
   private readonly waiting: number[][];
   private readonly rows: Row[] = [];
+  /** Once half the rows are free, all of them are filled before the next step. */
+  private filling = true;
 
   constructor(requests: readonly GenerationRequest[], batch: RowBatch, capacity: number, vocabularySize: number, control: GenerationControl) {
     this.requests = requests;
@@ -125,7 +128,9 @@ class Wave {
   async run(): Promise<Completion[]> {
     while (this.waiting.length > 0 || this.rows.length > 0) {
       if (this.control.cancelled()) throw new CancelledError();
-      if (this.waiting.length > 0 && this.rows.length <= this.capacity / 2) await this.admit();
+      const filling = this.waiting.length > 0 && (this.filling || this.rows.length <= this.capacity / 2) && this.rows.length < this.capacity;
+      this.filling = filling;
+      if (filling) await this.admit();
       else await this.step();
     }
     return this.completions;
@@ -152,20 +157,20 @@ class Wave {
       free -= taken.length;
     }
     const first = groups.map((group) => this.request(group[0] ?? 0));
-    const logprobs = await this.batch.prefill(
+    const { logprobs, reused } = await this.batch.prefill(
       first.map(({ prompt }) => prompt),
       first.map(scaledBy),
     );
     groups.forEach((group, prompt) => {
       group.forEach((index, sibling) => {
-        this.admitRow(index, sibling > 0, prompt);
+        this.admitRow(index, sibling > 0 ? this.request(index).prompt.length : (reused[prompt] ?? 0), prompt);
         this.appendToken(this.rows.length - 1, logprobs, prompt);
       });
     });
     this.removeFinished();
   }
 
-  private admitRow(index: number, reused: boolean, prompt: number): void {
+  private admitRow(index: number, reused: number, prompt: number): void {
     const request = this.request(index);
     this.batch.admit(this.rows.length, prompt, request.prompt.length);
     this.rows.push({
@@ -212,7 +217,7 @@ class Wave {
         logprobs: row.logprobs.slice(0, row.length),
         finish: ended ? 'end' : 'length',
         promptTokens: row.request.prompt.length,
-        reusedTokens: row.reused ? row.request.prompt.length : 0,
+        reusedTokens: row.reused,
       };
       this.completions[row.index] = completion;
       this.control.onCompletion?.(row.index, completion);

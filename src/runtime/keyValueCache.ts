@@ -2,6 +2,7 @@
 import type { Tensor } from 'onnxruntime-node';
 import { HIDDEN } from './ops/attention.ts';
 import { roundUp } from './pack.ts';
+import type { PromptPlace } from './rowBatch.ts';
 import { floats } from './session.ts';
 import type { TransformerConfig } from './transformer.ts';
 
@@ -93,16 +94,19 @@ export class KeyValueCache {
     this.visible.fill(visible ? 1 : 0, start + from, start + to);
   }
 
-  /** Copies the first `length` slots of a prefilled prompt, [prompts, heads, time, width], into a row. */
-  fill(layer: number, row: number, keys: Float32Array, values: Float32Array, prompt: number, time: number, length: number): void {
+  /** Copies a prefilled prompt of `length` tokens out of keys and values [rows, heads, time, width] into a row. */
+  fill(layer: number, row: number, keys: Float32Array, values: Float32Array, time: number, place: PromptPlace, length: number): void {
+    const { heads, slots, width } = this;
     const target = this.layer(layer);
-    for (let head = 0; head < this.heads; head++) {
-      const from = (prompt * this.heads + head) * time * this.width;
-      const to = (row * this.heads + head) * this.slots * this.width;
-      target.keys.set(keys.subarray(from, from + length * this.width), to);
-      target.values.set(values.subarray(from, from + length * this.width), to);
-      target.keys.fill(0, to + length * this.width, to + this.slots * this.width);
-      target.values.fill(0, to + length * this.width, to + this.slots * this.width);
+    const { prefix, start } = place;
+    for (let head = 0; head < heads; head++) {
+      const from = (place.row * heads + head) * time * width;
+      const to = (row * heads + head) * slots * width;
+      for (const [source, array] of [[keys, target.keys], [values, target.values]] as const) {
+        array.set(source.subarray(from, from + prefix * width), to);
+        array.set(source.subarray(from + start * width, from + (start + length - prefix) * width), to + prefix * width);
+        array.fill(0, to + length * width, to + slots * width);
+      }
     }
   }
 

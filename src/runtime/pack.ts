@@ -1,7 +1,7 @@
 /** Packing training data into rows: a context, followed by its messages as separate segments. */
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error } from '../shared/errors.ts';
-import { exactSlots } from './exactThreads.ts';
+import { exactSlots, sameSlice } from './exactThreads.ts';
 import { floats, ints, longs } from './session.ts';
 import { checkTokens, type TransformerConfig } from './transformer.ts';
 
@@ -69,16 +69,16 @@ export function checkContexts(config: TransformerConfig, contexts: readonly Trai
 /**
  * Rows: a context without its last token, then for each message that last token again, followed by the message without its own last one. Every
  * target is so predicted at a place of its own, and a context is read once for all its messages.
- * A message that is not the first stands at other slots than those at which it was sampled. That changes no bit while all slots are added up
- * in one go (see exactSlots), so messages share a row only as far as that reaches.
+ * A message that is not the first stands at other slots than those at which it was sampled. That changes no bit while they are in the same slice of
+ * attention's sums (see exactSlots), so messages share a row only as far as that reaches.
  */
 function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[]): PackedRow[] {
-  const limit = exactSlots(config);
+  const slice = exactSlots(config);
   return contexts.flatMap(({ prompt, messages }, context) => {
     const rows: { context: number; messages: number[]; length: number }[] = [];
     messages.forEach(({ tokens }, message) => {
       const row = rows.at(-1);
-      if (row !== undefined && row.length + tokens.length <= limit) {
+      if (row !== undefined && sameSlice(slice, prompt.length - 1, row.length + tokens.length - 1)) {
         row.messages.push(message);
         row.length += tokens.length;
       } else rows.push({ context, messages: [message], length: prompt.length - 1 + tokens.length });

@@ -1,5 +1,6 @@
 /** Rows that are decoded together, wherever their key-value cache lies. */
 import { roundUp, rowFeeds, TIME_MULTIPLE } from './pack.ts';
+import type { PrefixGroup } from './sharedPrefixes.ts';
 import { floats, ints, type Feeds } from './session.ts';
 import type { TransformerConfig } from './transformer.ts';
 
@@ -16,9 +17,17 @@ export interface Decoder {
   release(): Promise<void>;
 }
 
+/** What prefill tells of its prompts. */
+export interface Prefilled {
+  /** Log-probabilities of what follows each, [prompts (2 at least), vocabulary]. */
+  readonly logprobs: Float32Array;
+  /** Tokens of each prompt that were computed for another one. */
+  readonly reused: readonly number[];
+}
+
 export interface RowBatch {
-  /** Runs whole prompts; `admit` gives rows what it computed, until the next call. @returns log-probabilities of what follows each, [prompts (2 at least), vocabulary] */
-  prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Float32Array>;
+  /** Runs whole prompts; `admit` gives rows what it computed, until the next call. */
+  prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled>;
   /** Gives a row the cache of a prefilled prompt: its number and its length. */
   admit(row: number, prompt: number, length: number): void;
   /** Says what a row reads next: a token, its position and the temperature of what follows. */
@@ -31,23 +40,57 @@ export interface RowBatch {
   release(): void;
 }
 
-/** The inputs of the prefill graph beside the weights, and the slots of each row. */
-export function prefillFeeds(prompts: readonly Int32Array[], temperatures: readonly number[]): { readonly feeds: Feeds; readonly time: number } {
-  const time = roundUp(Math.max(...prompts.map(({ length }) => length)), TIME_MULTIPLE);
-  const count = prompts.length;
-  const tokens = new Int32Array(count * time);
-  const positions = new BigInt64Array(count * time);
-  const segments = new Int32Array(count * time).fill(-1);
+/** Where the keys and values of a prompt lie after prefill: its first `prefix` tokens from slot 0 of a row on, the others from slot `start` on. */
+export interface PromptPlace {
+  readonly row: number;
+  readonly prefix: number;
+  readonly start: number;
+}
+
+export interface PrefillPlan {
+  /** The inputs of the prefill graph beside the weights. */
+  readonly feeds: Feeds;
+  /** Slots of each row. */
+  readonly time: number;
+  /** One per prompt. */
+  readonly places: readonly PromptPlace[];
+  /** Tokens of each prompt that another prompt's row computes. */
+  readonly reused: readonly number[];
+}
+
+/**
+ * Lays prompts out in rows.
+ * @param groups prompts that share a row, by their indices, with the length of what they have in common; see `sharedPrefixes`
+ */
+export function planPrefill(prompts: readonly Int32Array[], temperatures: readonly number[], groups: readonly PrefixGroup[]): PrefillPlan {
+  const time = roundUp(Math.max(...groups.map(({ length }) => length)), TIME_MULTIPLE);
+  const tokens = new Int32Array(groups.length * time);
+  const positions = new BigInt64Array(groups.length * time);
+  const segments = new Int32Array(groups.length * time).fill(-1);
   // Two predicted rows at least: a matrix product of one row takes another kernel.
-  const last = new Int32Array(Math.max(2, count));
+  const last = new Int32Array(Math.max(2, prompts.length));
   const temperature = new Float32Array(last.length).fill(1);
-  prompts.forEach((prompt, row) => {
-    tokens.set(prompt, row * time);
-    segments.fill(0, row * time, row * time + prompt.length);
-    for (let position = 0; position < prompt.length; position++) positions[row * time + position] = BigInt(position);
-    last[row] = row * time + prompt.length - 1;
-    temperature[row] = temperatures[row] ?? 1;
+  const places: PromptPlace[] = [];
+  const reused: number[] = [];
+  groups.forEach(({ members, prefix }, row) => {
+    let slot = row * time;
+    const put = (prompt: Int32Array, from: number, to: number, segment: number): void => {
+      for (let position = from; position < to; position++, slot++) {
+        tokens[slot] = prompt[position] ?? 0;
+        positions[slot] = BigInt(position);
+        segments[slot] = segment;
+      }
+    };
+    members.forEach((index, member) => {
+      const prompt = prompts[index] ?? new Int32Array();
+      if (member === 0) put(prompt, 0, prefix, 0);
+      places[index] = { row, prefix, start: slot - row * time };
+      reused[index] = member === 0 ? 0 : prefix;
+      put(prompt, prefix, prompt.length, member + 1);
+      last[index] = slot - 1;
+      temperature[index] = temperatures[index] ?? 1;
+    });
   });
-  const feeds = { ...rowFeeds(tokens, positions, segments, count, time), last: ints(last, [last.length]), temperature: floats(temperature, [last.length, 1]) };
-  return { feeds, time };
+  const feeds = { ...rowFeeds(tokens, positions, segments, groups.length, time), last: ints(last, [last.length]), temperature: floats(temperature, [last.length, 1]) };
+  return { feeds, time, places, reused };
 }

@@ -46,7 +46,7 @@ export interface StepResult {
 }
 
 /** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
-const MICRO_BATCH_TOKENS = 2048;
+export const MICRO_BATCH_TOKENS = 2048;
 
 export const initialState = (parameters: Float32Array): TrainingState => ({
   parameters,

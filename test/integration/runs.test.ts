@@ -39,8 +39,12 @@ async function killEngine(workbench: Workbench): Promise<void> {
 }
 
 async function start(workbench: Workbench, config: string): Promise<void> {
-  await workbench.runCommand('C3: Start C3 run');
-  await workbench.pick(config);
+  // A panel that takes the focus back late, after the palette has closed, closes the question too.
+  await eventually('the question what to run', async () => {
+    await workbench.runCommand('C3: Start C3 run');
+    await workbench.pick(config, 5_000);
+    return true;
+  }, 60_000);
   await workbench.pick('Default length');
 }
 
@@ -116,17 +120,22 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   await workbench.treeItem(view, /Stopped.*interrupted, \d+ of 40 steps/su).waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   assert.equal(runTitled(workbench, 'Stopped')?.status, 'running', 'the store keeps what was written last');
-  await workbench.notification(/engine ended.*SIGKILL/su).waitFor();
   await workbench.runCommand('Notifications: Clear All Notifications');
   await row.hover();
+  await row.getByRole('button', { name: 'Open run dashboard' }).click();
+  const dashboard = await workbench.webview('Run dashboard');
+  await dashboard.getByText('interrupted', { exact: true }).waitFor();
+  await dashboard.getByRole('button', { name: 'Resume run' }).waitFor();
   await workbench.screenshot('interrupted');
 
-  await workbench.runCommand('C3: Resume run');
-  await workbench.pick('Stopped');
+  await eventually('the question which run to resume', async () => {
+    await workbench.runCommand('C3: Resume run');
+    await workbench.pick('Stopped', 5_000);
+    return true;
+  }, 60_000);
   await workbench.notification('C3 run').waitFor();
   await workbench.statusBarItem('training, step').waitFor();
   await workbench.answerNotification('The run ended', 'Open run dashboard');
-  const dashboard = await workbench.webview('Run dashboard');
   await dashboard.getByText(/step 40 of 40/u).waitFor();
   await workbench.screenshot('resumed');
   const done = runTitled(workbench, 'Stopped');

@@ -183,6 +183,29 @@ scenario('a message of the user stands among the alternatives', async (workbench
   await eventually('its return', () => newestRequest(workbench.folder, episode.leaf)?.alternatives.some((alternative) => alternative.finish === 'typed' && alternative.returns[0] === 0));
 });
 
+scenario('every branch says what re-execution showed, and a row that was changed says so when it is verified', async (workbench) => {
+  const { transcript, episode } = await openFirst(workbench);
+  const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
+  await branches.first().waitFor();
+  assert.equal(await branches.count(), await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count(), 'every branch, and nothing else, says where it stands');
+  await eventually('a mark on three plans and eight continuations', async () => (await transcript.locator('[role="treeitem"][aria-label*="; replay identical: re-execution gave the same bytes"]').count()) >= 11);
+  const victim = changeFirstToken(workbench.folder, episode.planId);
+  await choose(transcript, 'reasoner');
+  await workbench.runCommand('C3: Verify replay');
+  await workbench.notification(/replays of this message re-executed: \d+ identical, 1 different/u).waitFor();
+  const row = transcript.locator(`[role="treeitem"][aria-label*="; replay differs at token 0: message ${String(victim)} differs at token 0"]`);
+  await row.first().getByText('differs at token 0', { exact: true }).waitFor();
+  const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });
+  await item.first().getByText('differs at token 0', { exact: true }).waitFor();
+  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('verification', theme);
+  // From the context menu of a branch that nobody touched.
+  await transcript.locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]').first().click({ button: 'right' });
+  await workbench.page.getByRole('menuitem', { name: 'Verify replay' }).hover();
+  await workbench.page.keyboard.press('Enter');
+  await workbench.notification('1 replay of this message re-executed: 1 identical, 0 different, 0 not comparable').waitFor();
+  assertQuiet(workbench);
+});
+
 scenario('a replay is cancelled, keeps what arrived, and is no failure', async (workbench) => {
   const { transcript, episode } = await openFirst(workbench);
   await choose(transcript, 'reasoner');
@@ -212,29 +235,6 @@ scenario('a message is found by its words and by its context menu replayed', asy
   const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
   await replayed.getByText('this message').waitFor();
   await eventually('three alternatives more', async () => (await replayed.getByRole('listitem').count()) === 4);
-});
-
-scenario('every branch says what re-execution showed, and a row that was changed says so when it is verified', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
-  await branches.first().waitFor();
-  assert.equal(await branches.count(), await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count(), 'every branch, and nothing else, says where it stands');
-  assert.ok((await transcript.locator('[role="treeitem"][aria-label*="; replay identical: re-execution gave the same bytes"]').count()) >= 11);
-  const victim = changeFirstToken(workbench.folder, episode.planId);
-  await choose(transcript, 'reasoner');
-  await workbench.runCommand('C3: Verify replay');
-  await workbench.notification(/replays of this message re-executed: \d+ identical, 1 different/u).waitFor();
-  const row = transcript.locator(`[role="treeitem"][aria-label*="; replay differs at token 0: message ${String(victim)} differs at token 0"]`);
-  await row.first().getByText('differs at token 0', { exact: true }).waitFor();
-  const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });
-  await item.first().getByText('differs at token 0', { exact: true }).waitFor();
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('verification', theme);
-  // From the context menu of a branch that nobody touched.
-  await transcript.locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]').first().click({ button: 'right' });
-  await workbench.page.getByRole('menuitem', { name: 'Verify replay' }).hover();
-  await workbench.page.keyboard.press('Enter');
-  await workbench.notification('1 replay of this message re-executed: 1 identical, 0 different, 0 not comparable').waitFor();
-  assertQuiet(workbench);
 });
 
 scenario('alternatives draw numbers of their own when common random numbers are off', async (workbench) => {

@@ -2,18 +2,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { resolveDevice } from '../../runtime/device.ts';
 import { Generator } from '../../runtime/generate.ts';
 import { loadModel } from '../../runtime/model.ts';
 import { packContexts, type TrainingContext } from '../../runtime/pack.ts';
-import { Trainer } from '../../runtime/trainer.ts';
+import type { DeviceSettings } from '../../runtime/session.ts';
+import { MICRO_BATCH_TOKENS, Trainer } from '../../runtime/trainer.ts';
 import type { TransformerConfig } from '../../runtime/transformer.ts';
 import type { PositionCost, StoreReader } from '../../store/types.ts';
 import { trainingContexts } from '../../training/advantages.ts';
+import { probeProvider } from '../probing.ts';
 import { readRecipe } from '../recipe.ts';
 import { EngineService } from '../service.ts';
 import { figure, type BenchFigure, type TeamBenchOptions } from './report.ts';
-import { DEVICE, generationRequests, type GenerationWork } from './shape.ts';
-import { MICRO_BATCH_TOKENS, stepper, SLOTS_OF_STEP } from './step.ts';
+import { generationRequests, type GenerationWork } from './shape.ts';
+import { stepper, SLOTS_OF_STEP } from './step.ts';
 import { medianSeconds } from './turns.ts';
 
 const FULL = { steps: 6, rounds: 5 };
@@ -50,7 +53,9 @@ export async function benchIteration(options: TeamBenchOptions): Promise<BenchFi
     await rm(home, { recursive: true, force: true });
   }
   options.note(`${String(run.steps)} iterations run`);
-  const ceiling = await predict(run, config, parameters, rounds, options);
+  const { provider, threads } = recipe.config.device;
+  const { settings } = await resolveDevice(provider, threads, probeProvider);
+  const ceiling = await predict(run, config, parameters, settings, rounds, options);
   options.note('predicted from generation and training alone');
   return [
     figure('C3 iteration, sampled tokens', run.rate, 'tokens/s', { ceiling, ratio: run.rate === null ? null : run.rate / ceiling }),
@@ -94,9 +99,9 @@ function learned(store: StoreReader, run: string, iteration: number, estimator: 
 }
 
 /** Sampled tokens per second, were an iteration nothing but its generation and its optimiser step, each at the rate that it has alone. */
-async function predict({ steps, costs, slots }: Run, config: TransformerConfig, parameters: Float32Array, rounds: number, options: TeamBenchOptions): Promise<number> {
-  const generator = await Generator.create(config, DEVICE);
-  const trainer = new Trainer(config, DEVICE);
+async function predict({ steps, costs, slots }: Run, config: TransformerConfig, parameters: Float32Array, device: DeviceSettings, rounds: number, options: TeamBenchOptions): Promise<number> {
+  const generator = await Generator.create(config, device);
+  const trainer = new Trainer(config, device);
   try {
     const calls = costs.map((cost) => generationRequests(config, workOf(cost, steps)));
     const sides: Record<string, () => Promise<unknown>> = { step: stepper(trainer, config, parameters, options.cancelled) };

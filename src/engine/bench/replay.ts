@@ -7,12 +7,11 @@ import type { StoreReader } from '../../store/types.ts';
 import { readRecipe } from '../recipe.ts';
 import { EngineService } from '../service.ts';
 import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';
-import { secondsOf } from './turns.ts';
 
 const FULL = { requests: 15, verified: 2048 };
 const QUICK = { requests: 3, verified: 256 };
-export const ALTERNATIVES = 8;
-export const REPLAYS = 4;
+const ALTERNATIVES = 8;
+const REPLAYS = 4;
 
 /** Measures replays of a run of one step, in a temporary folder. @throws CancelledError; C3Error */
 export async function benchReplay(options: TeamBenchOptions): Promise<BenchReport> {
@@ -37,31 +36,25 @@ async function requesting(service: EngineService, { run }: RunSummary, { quick, 
   const all: number[] = [];
   const tokens = { prompt: 0, reused: 0 };
   for (const message of service.reading((store) => spread(store, run, requests))) {
-    let bucket: number | undefined;
     const started = performance.now();
     let shown: number | undefined;
-    all.push(
-      await secondsOf(async () => {
-        ({ id: bucket } = await service.replay({ message, alternatives: ALTERNATIVES, replays: REPLAYS, text: null }, {
-          cancelled,
-          onProgress: ({ alternatives }) => {
-            if (alternatives.some(({ original }) => !original)) shown ??= performance.now() - started;
-          },
-        }));
-      }),
-    );
+    const { id } = await service.replay({ message, alternatives: ALTERNATIVES, replays: REPLAYS, text: null }, {
+      cancelled,
+      onProgress: ({ alternatives }) => {
+        if (alternatives.some(({ original }) => !original)) shown ??= performance.now() - started;
+      },
+    });
+    all.push(performance.now() - started);
     if (shown !== undefined) first.push(shown);
-    if (bucket === undefined) continue;
-    const cost = service.reading((store) => costOf(store, bucket ?? 0));
+    const cost = service.reading((store) => requestCost(store, id));
     tokens.prompt += cost.prompt;
     tokens.reused += cost.reused;
   }
   note(`${String(all.length)} requests measured`);
   const size = `${String(ALTERNATIVES)} alternatives x ${String(REPLAYS)} replays`;
-  const median = medianOf(all);
   return [
     figure('request to first alternative stored, median', medianOf(first), 'ms'),
-    figure(`request to all of ${size}, median`, median === null ? null : 1000 * median, 'ms'),
+    figure(`request to all of ${size}, median`, medianOf(all), 'ms'),
     figure('prompt tokens not recomputed', tokens.prompt === 0 ? null : (100 * tokens.reused) / tokens.prompt, '%'),
   ];
 }
@@ -79,15 +72,13 @@ function spread(store: StoreReader, run: string, count: number): number[] {
   return messages;
 }
 
-/** Prompt tokens of the messages that a request made: its alternatives but the original, and the continuations of all. */
-function costOf(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
-  const { message, alternatives } = store.bucketView(bucket);
-  const made = new Set(alternatives.map(({ decision }) => decision));
+/** Prompt tokens of the messages that a request made: the alternatives beside the original, and the continuations of all. */
+export function requestCost(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
+  const made = new Set(store.bucketView(bucket).alternatives.flatMap(({ decision, original }) => (original ? [] : [decision])));
   for (const { alternative, leaf } of store.replaysOfBucket(bucket)) {
     const chain = store.chain(leaf).map(({ id }) => id);
-    for (const id of chain.slice(chain.indexOf(alternative))) made.add(id);
+    for (const id of chain.slice(chain.indexOf(alternative) + 1)) made.add(id);
   }
-  if (message !== null) made.delete(message);
   const decisions = [...made].map((id) => store.decision(id));
   return { prompt: decisions.reduce((sum, { promptTokens }) => sum + promptTokens, 0), reused: decisions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0) };
 }

@@ -1,12 +1,10 @@
 /** The optimiser step that the suite train measures. */
 import { packContexts } from '../../runtime/pack.ts';
 import type { BareProducts } from '../../runtime/products.ts';
-import { initialState, type Trainer } from '../../runtime/trainer.ts';
+import { initialState, MICRO_BATCH_TOKENS, type Trainer } from '../../runtime/trainer.ts';
 import type { TransformerConfig } from '../../runtime/transformer.ts';
 import { STEP, trainingRows } from './shape.ts';
 
-/** Input slots of one micro-batch, as the trainer packs them. */
-export const MICRO_BATCH_TOKENS = 2048;
 export const SLOTS_OF_STEP = STEP.rows * STEP.length;
 
 /** Work that takes one optimiser step after another: supervised loss on every position, clipping, AdamW. */

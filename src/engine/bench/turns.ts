@@ -12,8 +12,9 @@ export async function medianSeconds<Side extends string>(sides: Readonly<Record<
   const times = new Map<Side, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const seconds = await secondsOf(sides[name]);
-      if (round > 0) times.get(name)?.push(seconds);
+      const started = performance.now();
+      await sides[name]();
+      if (round > 0) times.get(name)?.push((performance.now() - started) / 1000);
       // Lets signals in.
       await setImmediate();
       if (cancelled()) throw new CancelledError();
@@ -22,11 +23,4 @@ export async function medianSeconds<Side extends string>(sides: Readonly<Record<
   const medians: Partial<Record<Side, number>> = {};
   for (const name of names) medians[name] = medianOf(times.get(name) ?? []) ?? Number.NaN;
   return medians as Record<Side, number>;
-}
-
-/** How long a piece of work takes. */
-export async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return (performance.now() - started) / 1000;
 }

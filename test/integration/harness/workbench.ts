@@ -164,8 +164,8 @@ export class Workbench {
   }
 
   /** Chooses an entry of the quick pick that is open, by its whole label. */
-  async pick(label: string | RegExp): Promise<void> {
-    await this.#row(label).click();
+  async pick(label: string | RegExp, timeout = LOCATOR_TIMEOUT): Promise<void> {
+    await this.#row(label).click({ timeout });
   }
 
   /** Types an answer into the input box that is open, and accepts it. */

@@ -1,30 +1,36 @@
 /** `c3 bench`: names of suites, the report as text, turns, and what the suites measure of a tiny team. */
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { benchIteration } from '../../../src/engine/bench/iteration.ts';
-import { benchReplay } from '../../../src/engine/bench/replay.ts';
+import { benchReplay, requestCost } from '../../../src/engine/bench/replay.ts';
 import { figure, type BenchFigure, type TeamBenchOptions } from '../../../src/engine/bench/report.ts';
 import { generationRequests, SHAPE, STEP, trainingRows } from '../../../src/engine/bench/shape.ts';
 import { runSuite } from '../../../src/engine/bench/suites.ts';
 import { reportTable } from '../../../src/engine/bench/table.ts';
 import { medianSeconds } from '../../../src/engine/bench/turns.ts';
+import { readRecipe } from '../../../src/engine/recipe.ts';
+import { EngineService } from '../../../src/engine/service.ts';
 import { Generator } from '../../../src/runtime/generate.ts';
 import { initialParameters } from '../../../src/runtime/model.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { contentsOf, makeWorkspace } from './workspace.ts';
 
 let folder = '';
+/** A temporary folder of this file's own: others measure at the same time. */
+const temporary = mkdtempSync(join(tmpdir(), 'c3-own-'));
+for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = temporary;
 before(async () => {
   folder = await makeWorkspace();
 });
 after(() => {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(temporary, { recursive: true, force: true });
 });
 
 const options = (changes: Partial<TeamBenchOptions> = {}): TeamBenchOptions => ({ quick: true, config: 'tiny.c3.yaml', folder, cancelled: () => false, note: () => undefined, ...changes });
-const leftovers = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('c3-bench-'));
+const leftovers = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('c3-bench-'));
 const named = (figures: readonly BenchFigure[], name: string): BenchFigure => {
   const found = figures.find((one) => one.name === name);
   assert.ok(found !== undefined, `${name} is missing among ${figures.map((one) => one.name).join('; ')}`);
@@ -130,6 +136,27 @@ describe('what is measured', () => {
     assert.equal(named(figures, 'replays that differed').value, 0);
     assert.ok((named(figures, 'replays re-executed and compared').value ?? 0) > 0);
     assert.deepEqual([contentsOf(folder), leftovers()], before);
+  });
+
+  it('of a request is the cost of the messages that it made, no other', async (t) => {
+    const home = mkdtempSync(join(tmpdir(), 'c3-cost-'));
+    const service = new EngineService(join(home, 'c3.sqlite'));
+    t.after(async () => {
+      await service.close();
+      rmSync(home, { recursive: true, force: true });
+    });
+    const control = { cancelled: () => false, onProgress: () => undefined };
+    await service.run(await readRecipe('tiny.c3.yaml', ['steps=1', 'evaluation.instances=0'], folder), control);
+    for (const message of [1, 2]) {
+      const before = service.reading((store) => store.counts().decisions);
+      const { id } = await service.replay({ message, alternatives: 3, replays: 2, text: null }, control);
+      service.reading((store) => {
+        const added = Array.from({ length: store.counts().decisions - before }, (_, index) => store.decision(before + 1 + index));
+        const total = (part: 'promptTokens' | 'reusedTokens'): number => added.reduce((sum, decision) => sum + decision[part], 0);
+        assert.ok(added.length >= 3);
+        assert.deepEqual(requestCost(store, id), { prompt: total('promptTokens'), reused: total('reusedTokens') });
+      });
+    }
   });
 
   it('leaves nothing behind when it is cancelled', async () => {

@@ -85,7 +85,7 @@ test('a long history is thinned evenly and keeps its end', () => {
 
 test('the doctor says of every provider whether it is there and what its self-test found', () => {
   const text = doctorText({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: '0 differing', device: 'processor' }, { name: 'webgpu', available: false, selfTest: null, batchInvariance: null, device: null }], versions: { node: '24.21.0' }, store: { path: '/a/c3.sqlite', state: 'healthy' } });
-  assert.match(text, /^ {2}cpu {5}available {6}passed$/m);
-  assert.match(text, /^ {2}webgpu {2}not available {2}self-test not run$/m);
+  assert.match(text, /^ {2}cpu {5}available {2}passed$/m);
+  assert.match(text, /^ {2}webgpu {2}not used {3}self-test not run$/m);
   assert.match(text, /^ {2}\/a\/c3\.sqlite\n {2}healthy$/m);
 });

@@ -84,4 +84,16 @@ describe('with several threads', () => {
     await generator.release();
     await trainer.release();
   });
+
+  it('nor does attention over more slots than it adds up in one go depend on the batch', async () => {
+    // One key-value head: two rows are two products, which eight threads would divide among them by columns.
+    const config = { ...WIDE, vocabularySize: 64, hiddenSize: 64, intermediateSize: 128, heads: 2, keyValueHeads: 1, headDim: 64, maxPositions: 800 };
+    assert.equal(exactThreads(config, 8), 2);
+    const flat = testParameters(config).map((value) => value / 2);
+    const generator = await Generator.create(config, { threads: 8 });
+    const requests = [...range(3), 700, 700, 701].map((length, index) => request(`slots ${index}`, length + 1, 4, { endToken: -1 }));
+    const together = await generator.generate(flat, requests, RUNNING);
+    for (const [index, one] of requests.entries()) assert.deepEqual(await generator.generate(flat, [one], RUNNING), [together[index]]);
+    await generator.release();
+  });
 });

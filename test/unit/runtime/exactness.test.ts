@@ -11,7 +11,7 @@ import { present, range, testKey, total } from './nd.ts';
 const NEVER = -1;
 /** Messages behind one context, of different lengths, and how many behind a long one. */
 const SIBLINGS = 5;
-const LONG_SIBLINGS = 2;
+const LONG_SIBLINGS = 3;
 /** Tokens of a context: about multiples of the row length, the shortest, and in between. */
 const LENGTHS = [1, 2, 7, 8, 9, 16, 17, 31, 50, 63, 64, 65, 100];
 
@@ -47,11 +47,12 @@ const configOf = (shape: Shape): TransformerConfig => ({
 /** Small enough that no probability is near 1. */
 const parametersOf = (config: TransformerConfig): Float32Array => testParameters(config, 'exactness').map((value) => 0.7 * value);
 
-/** Several messages behind each of several contexts, one context longer than attention adds up in one go. */
+/** Several messages behind each of several contexts: short ones, one that messages continue beyond what attention adds up in one go, one that is longer itself. */
 function requestsOf(config: TransformerConfig, temperature: number): GenerationRequest[][] {
   const siblings = (name: string, length: number, count: number): GenerationRequest[] =>
     range(count).map((index) => request(name, length, 3 + 5 * index, { endToken: NEVER, temperature, streamKey: testKey(name, index) }));
-  return [...LENGTHS.map((length) => siblings(`context ${length}`, length, SIBLINGS)), siblings('long', exactSlots(config) + 21, LONG_SIBLINGS)];
+  const slots = exactSlots(config);
+  return [...LENGTHS.map((length) => siblings(`context ${length}`, length, SIBLINGS)), siblings('crossing', slots - 9, LONG_SIBLINGS), siblings('long', slots + 21, LONG_SIBLINGS)];
 }
 
 for (const shape of SHAPES) {

@@ -104,9 +104,11 @@ describe('packContexts', () => {
     const [batch, more] = packContexts(config, contexts, 10_000, 1);
     assert.equal(more, undefined);
     check(present(batch), contexts, [[0, 0, 1], [0, 2, 3], [0, 4]], 1);
-    // A context that is longer by itself takes one row for each message.
+    // Beyond the first 256 slots a row goes on to the end of the next 256.
     const long = [numbered('long', 300, 5, 5)];
-    check(present(packContexts(config, long, 10_000, 1)[0]), long, [[0, 0], [0, 1]], 1);
+    check(present(packContexts(config, long, 10_000, 1)[0]), long, [[0, 0, 1]], 1);
+    const crossing = [numbered('crossing', 505, 5, 5)];
+    check(present(packContexts(config, crossing, 10_000, 1)[0]), crossing, [[0, 0], [0, 1]], 1);
   });
 
   it('gives a row that is longer than a micro-batch one of its own', () => {

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { z } from 'zod';
 import { reexecute, reexecuteElsewhere, shuffled, writeRecording } from '../../determinism/replays.ts';
 import { Generator, type GenerationRequest } from '../../../src/runtime/generate.ts';
 import { saveModel } from '../../../src/runtime/model.ts';
@@ -28,6 +29,9 @@ const REQUESTS: readonly GenerationRequest[] = range(CONTEXTS).flatMap((context)
     }),
   ),
 );
+
+/** What a test changes in a recording. */
+const writtenSchema = z.looseObject({ replays: z.array(z.looseObject({ tokens: z.array(z.int()), logprobs: z.array(z.number()) })) });
 
 let folder = '';
 let recording = '';
@@ -55,7 +59,7 @@ describe('10,000 replays', () => {
   }
 
   it('a recording in which one token and one log-probability were changed is found out', async () => {
-    const written: { replays: { tokens: number[]; logprobs: number[] }[] } = JSON.parse(await readFile(recording, 'utf8'));
+    const written = writtenSchema.parse(JSON.parse(await readFile(recording, 'utf8')));
     const replays = written.replays.slice(0, 300);
     const [first, second] = [present(replays[0]), present(replays[1])];
     first.tokens[0] = (present(first.tokens[0]) + 1) % CONFIG.vocabularySize;
