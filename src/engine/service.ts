@@ -244,7 +244,8 @@ export class EngineService {
 /** Who holds the writer lock is the only one who runs anything: a run that still says so was left by a process that is gone. */
 function endAbandoned(store: StoreWriter): void {
   for (const { id, status } of store.runs(0, store.countRuns())) {
-    if (status === 'running') store.updateRunStatus(id, 'failed', new Date().toISOString(), null);
+    // No time of an end: nobody knows it, and such a run is shown as interrupted.
+    if (status === 'running') store.updateRunStatus(id, 'failed', null, null);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Scoring and optimiser steps over packed contexts; gradients of micro-batches add up inside the graph. */
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error, CancelledError } from '../shared/errors.ts';
+import { adamwStep, gradientNorm } from './adamw.ts';
 import { exactThreads } from './exactThreads.ts';
 import type { Graph } from './graph.ts';
 import { found, type Held } from './deviceMemory.ts';
@@ -102,7 +103,9 @@ export class Trainer {
     const { sums, ...totals } = await this.gradients(weights, contexts, settings, cancelled);
     if (sums === undefined) return { state, ...totals, gradientNorm: 0 };
     try {
-      return await this.update(state, weights, sums, settings.learningRate, totals);
+      return keepsOutputs(this.device)
+        ? await this.updateOnDevice(state, weights, sums, settings.learningRate, totals)
+        : await this.updateInMemory(state, sums, settings.learningRate, totals);
     } finally {
       disposeAll(Object.values(sums));
     }
@@ -153,8 +156,19 @@ export class Trainer {
     return { ...totals, sums };
   }
 
-  /** AdamW with the summed gradients. Nothing of the state changes unless the result is finite. */
-  private async update(state: TrainingState, weights: Held, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+  /** AdamW with the summed gradients, in ordinary memory. Nothing of the state changes unless the result is finite. */
+  private async updateInMemory(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+    const t = state.step + 1;
+    const read = await this.weights.memory.download(sums);
+    const gradients = graphParameterViews(this.config).map(({ name, offset }) => ({ offset, values: floatData(read, gradientName(name)) }));
+    const norm = gradientNorm(gradients);
+    checkFinite(totals.loss + norm, t);
+    const parameters = adamwStep(state, gradients, norm, learningRate, t, ADAMW);
+    return { state: { parameters, momentum: state.momentum, variance: state.variance, step: t }, ...totals, gradientNorm: norm };
+  }
+
+  /** AdamW on the device. Nothing of the state changes unless the result is finite. */
+  private async updateOnDevice(state: TrainingState, weights: Held, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
     const t = state.step + 1;
     const names = graphParameterViews(this.config).map(({ name }) => name);
     const changed = names.flatMap((name) => [name, momentumName(name), varianceName(name)]);
@@ -168,10 +182,12 @@ export class Trainer {
       correction1: scalar(1 - ADAMW.beta1 ** t),
       correction2: scalar(1 - ADAMW.beta2 ** t),
     });
-    const gradientNorm = numberOf(outputs, 'gradientNorm');
-    if (!Number.isFinite(totals.loss + gradientNorm)) {
+    const norm = numberOf(outputs, 'gradientNorm');
+    try {
+      checkFinite(totals.loss + norm, t);
+    } catch (error) {
       disposeAll(Object.values(kept));
-      throw new C3Error('model', `Optimiser step ${String(t)} gave a loss or gradient that is no finite number; lower the learning rate and resume.`);
+      throw error;
     }
     const pick = (tensors: readonly string[]): Held => Object.fromEntries(tensors.map((name) => [name, found(kept, updatedName(name))]));
     const updated = pick(names);
@@ -181,13 +197,8 @@ export class Trainer {
     const next: TrainingState = { parameters, momentum: state.momentum, variance: state.variance, step: t };
     this.forgetMoments();
     this.moments = { of: next, held: pick(names.flatMap((name) => [momentumName(name), varianceName(name)])) };
-    if (keepsOutputs(this.device)) this.weights.put(parameters, updated);
-    else {
-      disposeAll(Object.values(updated));
-      await this.settle(next);
-      this.forgetMoments();
-    }
-    return { state: next, ...totals, gradientNorm };
+    this.weights.put(parameters, updated);
+    return { state: next, ...totals, gradientNorm: norm };
   }
 
   /** A state's moments on the device: those that the last step left there, or copies of its arrays. */
@@ -237,6 +248,11 @@ export class Trainer {
 
 /** What a step showed before its update. */
 type Totals = Omit<StepResult, 'state' | 'gradientNorm'>;
+
+function checkFinite(value: number, step: number): void {
+  if (Number.isFinite(value)) return;
+  throw new C3Error('model', `Optimiser step ${String(step)} gave a loss or gradient that is no finite number; lower the learning rate and resume.`);
+}
 
 const scalar = (value: number): Tensor => floats(new Float32Array([value]), [1]);
 const numberOf = (outputs: Outputs, name: string): number => floatData(outputs, name)[0] ?? NaN;
