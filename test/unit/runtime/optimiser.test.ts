@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
+import { adamwStep, gradientNorm } from '../../../src/runtime/adamw.ts';
 import { parameterFeeds } from '../../../src/runtime/model.ts';
 import { packContexts, type TrainingContext } from '../../../src/runtime/pack.ts';
 import { initialState, Trainer, type StepSettings, type TrainingState } from '../../../src/runtime/trainer.ts';
@@ -118,6 +119,22 @@ describe('AdamW', () => {
       close(flatOutput(TINY, outputs, (name) => updatedName(momentumName(name))), expected.momentum, 1e-7, 'momentum');
       close(flatOutput(TINY, outputs, (name) => updatedName(varianceName(name))), expected.variance, 1e-7, 'variance');
       close(flatOutput(TINY, outputs, updatedName), expected.parameters, 1e-6, 'parameters');
+    });
+
+    it(`takes the same step in ordinary memory: ${name}`, () => {
+      const constants = { beta1: 0.7, beta2: 0.8, epsilon: 1e-3, weightDecay: 0.1, maxNorm };
+      const [momentum, variance] = [noise('momentum', [FLAT.length], -0.1, 0.1).data, noise('variance', [FLAT.length], 0, 0.1).data];
+      const values = Float32Array.from(noise('gradient', [FLAT.length]).data);
+      const gradient = Float64Array.from(values);
+      const state = { parameters: FLAT, momentum: Float32Array.from(momentum), variance: Float32Array.from(variance) };
+      // In two parts, as if of two tensors.
+      const parts = [{ offset: 0, values: values.subarray(0, 10) }, { offset: 10, values: values.subarray(10) }];
+      close([gradientNorm(parts)], [norm(gradient)], 1e-9, 'norm');
+      const updated = adamwStep(state, parts, norm(gradient), 0.02, 3, constants);
+      const expected = adamW({ parameters: Float64Array.from(FLAT), momentum, variance }, gradient, 3, 0.02, constants);
+      close(updated, expected.parameters, 1e-6, 'parameters');
+      close(state.momentum, expected.momentum, 1e-7, 'momentum');
+      close(state.variance, expected.variance, 1e-7, 'variance');
     });
   }
 });
