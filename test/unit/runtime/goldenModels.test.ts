@@ -100,6 +100,15 @@ for (const family of FAMILIES) {
       await generator.release();
     });
 
+    it('ends at any of several end tokens', async () => {
+      const { ids, greedy } = present(expected.prompts[1]);
+      const other = present(greedy[5]);
+      const generator = await Generator.create(model.config, DEVICE);
+      const [ended] = await generator.generate(model.parameters, [{ ...greedily(ids, greedy.length), endToken: -1, otherEndTokens: [-2, other] }], RUNNING);
+      await generator.release();
+      assert.deepEqual([present(ended).finish, [...present(ended).tokens]], ['end', greedy.slice(0, greedy.indexOf(other) + 1)]);
+    });
+
     it('samples with the log-probabilities that training sees, bit for bit', async () => {
       const { config, parameters } = model;
       const generator = await Generator.create(config, DEVICE);
@@ -136,7 +145,7 @@ describe('weights in several files', () => {
   };
   const index = 'model.safetensors.index.json';
   const second = 'model-00002-of-00003.safetensors';
-  const withMap = (change: (map: Record<string, string>) => void) => async (copy: string): Promise<void> => {
+  const withMap = (change: (map: Record<string, string>) => unknown) => async (copy: string): Promise<void> => {
     const json = JSON.parse(await readFile(join(copy, index), 'utf8')) as { weight_map: Record<string, string> };
     change(json.weight_map);
     await writeFile(join(copy, index), JSON.stringify(json));
@@ -153,7 +162,7 @@ describe('weights in several files', () => {
   });
 
   it('are refused where the index is wrong', async () => {
-    await refuses(withMap((map) => delete map[norm]), /index\.json names no file for tensor model\.norm\.weight/);
+    await refuses(withMap((map) => Reflect.deleteProperty(map, norm)), /index\.json names no file for tensor model\.norm\.weight/);
     await refuses(withMap((map) => (map[norm] = '../../model.safetensors')), /gives tensor model\.norm\.weight a place that is no file beside it: \.\.\/\.\.\/model\.safetensors/);
     await refuses(withMap((map) => (map[norm] = present(Object.values(map).find((file) => file !== map[norm])))), /tensor model\.norm\.weight is missing/);
     await refuses(withMap((map) => (map['model.layers.3.mlp.up_proj.weight'] = second)), /tensor model\.layers\.3\.mlp\.up_proj\.weight has no place in the architecture/);
