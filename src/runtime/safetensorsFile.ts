@@ -61,10 +61,21 @@ export class SafetensorsFile {
     for (let done = 0; done < into.length; done += PIECE / width) {
       const elements = Math.min(PIECE / width, into.length - done);
       const piece = toFloat32(await bytesAt(this.file, this.start + tensor.start + done * width, elements * width, this.path), tensor.dtype);
-      if (!piece.every(Number.isFinite)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`);
+      if (!allFinite(piece)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`);
       into.set(piece, done);
     }
   }
+}
+
+/** As `every(Number.isFinite)`, several times faster: weights have billions of numbers. */
+function allFinite(values: Float32Array): boolean {
+  let difference = 0;
+  // Infinity and NaN minus themselves are NaN, which stays.
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] ?? 0;
+    difference += value - value;
+  }
+  return difference === 0;
 }
 
 async function bytesAt(file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array> {

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Generator, type GenerationRequest } from '../../../src/runtime/generate.ts';
-import { loadModel, type LoadedModel } from '../../../src/runtime/model.ts';
+import { ModelHost } from '../../../src/runtime/host.ts';
+import { loadModel, saveModel, snapshotId, type LoadedModel } from '../../../src/runtime/model.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../src/runtime/safetensors.ts';
 import { initialState, Trainer } from '../../../src/runtime/trainer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
@@ -132,6 +133,30 @@ for (const family of FAMILIES) {
   });
 }
 
+it('every family is written so that it loads as it was, under the same name', async () => {
+  for (const family of FAMILIES) {
+    const model = await loadModel(folderOf(family));
+    const folder = join(temporary, `saved-${family}`);
+    await saveModel(folder, model, 'F32');
+    const again = await loadModel(folder);
+    assert.deepEqual(again, model);
+    assert.equal(snapshotId(again.config, again.parameters), snapshotId(model.config, model.parameters));
+  }
+});
+
+it('a model that fails to load leaves the one before as it was', async () => {
+  const host = new ModelHost(DEVICE);
+  const { snapshot } = await host.load(folderOf('llama'));
+  const request = greedily([5, 6, 7], 4);
+  const before = await host.generate(snapshot, [request], RUNNING);
+  const broken = await shardedCopy('qwen3');
+  await truncate(join(broken, 'model-00003-of-00003.safetensors'), 90_000);
+  await assert.rejects(host.load(broken), C3Error);
+  assert.deepEqual(await host.snapshots(), [snapshot]);
+  assert.deepEqual(await host.generate(snapshot, [request], RUNNING), before);
+  await host.close();
+});
+
 describe('weights in several files', () => {
   let folder: string;
   before(async () => {
@@ -196,6 +221,19 @@ it('weights in bfloat16 and float16 are read as the numbers that they hold', asy
     const unit = type === 'BF16' ? 2 ** -7 : 2 ** -11;
     assert.ok(read.every((value, index) => Math.abs(value - item(parameters, index)) <= unit * Math.abs(item(parameters, index)) + 2 ** -25));
     assert.ok(read.some((value, index) => value !== parameters[index]));
+  }
+});
+
+it('weights that hold no number are refused by tensor, also in half precision', async () => {
+  const folder = await mkdtemp(join(temporary, 'infinite-'));
+  await cp(folderOf('qwen3'), folder, { recursive: true });
+  const path = join(folder, 'model.safetensors');
+  const tensors = [...readSafetensors(await readFile(path), path).tensors.values()];
+  const norm = present(tensors.find(({ name }) => name === 'model.layers.1.self_attn.k_norm.weight'));
+  for (const value of [NaN, -Infinity]) {
+    norm.data[15] = value;
+    await writeFile(path, bfloat16File(tensors));
+    await assert.rejects(loadModel(folder), /tensor model\.layers\.1\.self_attn\.k_norm\.weight holds a value that is no finite number/);
   }
 });
 
