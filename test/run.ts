@@ -13,6 +13,7 @@ import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import { installExtension } from './integration/harness/server.ts';
 import { run } from './support/command.ts';
+import { installSwiftShader } from './support/swiftShader.ts';
 import { chromium, codeServer } from './support/tools.ts';
 
 interface Totals {
@@ -38,7 +39,11 @@ if (only === undefined) {
   results.push(await check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']));
   results.push(await check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']));
 }
-if (only !== 'integration') results.push(await runSuite('unit', availableParallelism()));
+if (only !== 'integration') {
+  // Once, before test files that need it run beside each other; one that does not find it says so itself.
+  if (process.platform === 'linux') await installSwiftShader().catch(() => undefined);
+  results.push(await runSuite('unit', availableParallelism()));
+}
 if (only !== 'unit') results.push(await runIntegration());
 
 const total = results.reduce((sum, { passed, failed }) => ({ passed: sum.passed + passed, failed: sum.failed + failed }), { passed: 0, failed: 0 });

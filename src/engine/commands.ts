@@ -12,8 +12,11 @@ import { runSuite, SUITE_NAMES } from './bench/suites.ts';
 import { reportTable } from './bench/table.ts';
 import { creditLines } from './creditLines.ts';
 import { examine } from './doctor.ts';
+import { generateLines } from './generateLines.ts';
+import { withLineModel } from './lineModel.ts';
 import { DEFAULT_STORE } from './places.ts';
 import { readRecipe } from './recipe.ts';
+import { scoreLines } from './scoreLines.ts';
 import { EngineService } from './service.ts';
 import { bucketWords, summaryWords } from './words.ts';
 
@@ -222,6 +225,34 @@ async function credit(args: readonly string[]): Promise<void> {
   for await (const line of creditLines(process.stdin, (aggregates) => estimate(aggregates, estimator), estimator)) print(line);
 }
 
+async function generate(args: readonly string[], context: CommandContext): Promise<void> {
+  const options = { model: { type: 'string' }, greedy: { type: 'boolean' }, 'max-new': { type: 'string' }, seed: { type: 'string' }, thinking: { type: 'boolean' } } as const;
+  const parsed = readArguments('generate', args, options, 0);
+  const settings = {
+    greedy: parsed.values['greedy'] === true,
+    maxNew: text(parsed, 'max-new') === null ? null : whole(parsed, 'max-new', 1, 1),
+    seed: whole(parsed, 'seed', 0, 0),
+    thinking: parsed.values['thinking'] === true,
+  };
+  await withLineModel(modelFolder('generate', parsed, context), async (model) => {
+    for await (const line of generateLines(process.stdin, model, settings, context.cancelled)) print(line);
+  });
+}
+
+async function score(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('score', args, { model: { type: 'string' } }, 0);
+  await withLineModel(modelFolder('score', parsed, context), async (model) => {
+    for await (const line of scoreLines(process.stdin, model, context.cancelled)) print(line);
+  });
+}
+
+/** The folder that --model names. */
+function modelFolder(command: string, parsed: ParsedArguments, { folder }: CommandContext): string {
+  const model = text(parsed, 'model');
+  if (model === null) throw new C3Error('input', `c3 ${command} needs --model with a folder that holds config.json, model.safetensors and tokenizer.json.`);
+  return resolve(folder, model);
+}
+
 async function bench(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' }, config: { type: 'string' } }, 1);
   const options = { quick: parsed.values['quick'] === true, config: text(parsed, 'config'), folder: context.folder, cancelled: context.cancelled, note };
@@ -235,6 +266,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
   credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
+  generate: {
+    usage: 'generate --model DIR [--greedy] [--max-new N] [--seed N] [--thinking]',
+    summary: 'JSONL {id, text|ids|messages} -> {id, ids, text}; --thinking lets a chat model reason first',
+    run: generate,
+  },
+  score: { usage: 'score --model DIR', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
   doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },
   bench: { usage: 'bench SUITE [--quick] [--config FILE] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
 };

@@ -139,12 +139,15 @@ export class ModelPool {
   }
 }
 
+/** @throws C3Error('model') when the tokenizer has tokens that the model does not know */
+export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: { vocabularySize } }: ModelInfo): void {
+  if (tokenizer.vocabularySize <= vocabularySize) return;
+  throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`);
+}
+
 async function loadInto(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe): Promise<ModelInfo> {
   const info = await runtime.load(modelFolder);
-  const { vocabularySize } = info.config;
-  if (tokenizer.vocabularySize > vocabularySize) {
-    throw new C3Error('model', `${join(modelFolder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`);
-  }
+  checkTokenizer(modelFolder, tokenizer, info);
   slot.info = info;
   return info;
 }

@@ -55,9 +55,10 @@ export class LocalPolicy implements Policy {
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const prompts = this.encodeAll(requests.map(({ context }) => context));
     const answers: PolicyAnswer[] = [];
+    const { endToken, otherEndTokens } = this.tokenizer;
     await this.runtime.generate(
       this.snapshot,
-      requests.map(({ sampling, streamKey }, index) => ({ ...sampling, prompt: prompts[index] ?? new Int32Array(), endToken: this.tokenizer.endToken, streamKey })),
+      requests.map(({ sampling, streamKey }, index) => ({ ...sampling, prompt: prompts[index] ?? new Int32Array(), endToken, otherEndTokens, streamKey })),
       {
         cancelled: control.cancelled,
         onCompletion: (index, { tokens, logprobs, finish, reusedTokens }) => {

@@ -1,4 +1,5 @@
 /** Text to token ids and back, by a Hugging Face tokenizer.json. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
@@ -8,21 +9,31 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 export const TOKENIZER_FILE = 'tokenizer.json';
 export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
 
-const configSchema = z.looseObject({ eos_token: z.string().min(1) });
+export const GENERATION_FILE = 'generation_config.json';
+
+/** A special token by its text, or as older versions of Transformers write it. */
+const specialSchema = z.union([z.string().min(1), z.looseObject({ content: z.string().min(1) }).transform(({ content }) => content)]);
+const configSchema = z.looseObject({ eos_token: specialSchema, bos_token: specialSchema.nullish() });
+const tokenIds = z.union([z.int(), z.array(z.int())]);
+const generationSchema = z.looseObject({ eos_token_id: tokenIds.nullish() });
 
 export interface Tokenizer {
   /** Ids of a text, no special tokens added. */
   encode(text: string): Int32Array;
+  /** Ids of a text as a whole model input, with the special tokens that the family puts around one (Llama 3: a first token). */
+  encodeWhole(text: string): Int32Array;
   /** Text of ids, special tokens left out. */
   decode(ids: Int32Array): string;
   /** The text of each single token, for display. */
   pieces(ids: Int32Array): string[];
   /** The token that ends a message. */
   readonly endToken: number;
+  /** Tokens that also end generation, as generation_config.json says. */
+  readonly otherEndTokens: readonly number[];
   readonly vocabularySize: number;
 }
 
-/** Loads tokenizer.json and tokenizer_config.json of a model folder. @throws C3Error('model') naming the file */
+/** Loads tokenizer.json, tokenizer_config.json and, where there is one, generation_config.json of a model folder. @throws C3Error('model') naming the file */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const tokenizerJson = await readJson(join(folder, TOKENIZER_FILE));
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
@@ -35,14 +46,31 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} is not a tokenizer that can be read: ${messageOf(error)}.`, { cause: error });
   }
   const endToken = tokenizer.token_to_id(config.data.eos_token);
-  if (endToken === undefined) throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} lacks the special token ${config.data.eos_token}.`);
+  for (const special of [config.data.eos_token, config.data.bos_token]) {
+    if (typeof special === 'string' && tokenizer.token_to_id(special) === undefined) throw lacks(folder, special);
+  }
+  if (endToken === undefined) throw lacks(folder, config.data.eos_token);
+  const encode = (text: string, whole: boolean): Int32Array => Int32Array.from(tokenizer.encode(text, { add_special_tokens: whole }).ids);
   return {
-    encode: (text) => Int32Array.from(tokenizer.encode(text, { add_special_tokens: false }).ids),
+    encode: (text) => encode(text, false),
+    encodeWhole: (text) => encode(text, true),
     decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: true, clean_up_tokenization_spaces: false })),
     pieces: (ids) => Array.from(ids, (id) => tokenizer.decode([id], { skip_special_tokens: false, clean_up_tokenization_spaces: false })),
     endToken,
+    otherEndTokens: (await endTokensOf(folder)).filter((token) => token !== endToken),
     vocabularySize: tokenizer.get_vocab(true).size,
   };
+}
+
+const lacks = (folder: string, token: string): C3Error => new C3Error('model', `${join(folder, TOKENIZER_FILE)} lacks the special token ${JSON.stringify(token).slice(1, -1).slice(0, 80)}, which ${TOKENIZER_CONFIG_FILE} names; copy both files again from their source.`);
+
+/** The ids of generation_config.json; none where the folder has no such file. */
+async function endTokensOf(folder: string): Promise<number[]> {
+  const path = join(folder, GENERATION_FILE);
+  if (!existsSync(path)) return [];
+  const parsed = generationSchema.safeParse(await readJson(path));
+  if (!parsed.success) throw new C3Error('model', `${path}: eos_token_id is no token id and no list of them.`);
+  return [parsed.data.eos_token_id ?? []].flat();
 }
 
 async function readJson(path: string): Promise<object> {

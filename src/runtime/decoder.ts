@@ -1,13 +1,13 @@
-/** The layers of the decoder as graph pieces: RMSNorm, rotary positions (half-split), grouped-query attention, SwiGLU. */
+/** The layers of the decoder as graph pieces: RMSNorm, biases and head norms where a family has them, rotary positions (half-split), grouped-query attention, SwiGLU. */
 import type { Dim, Graph, Value } from './graph.ts';
 import { attention, type AttentionInputs, type AttentionMask } from './ops/attention.ts';
 import { add, swiglu } from './ops/elementwise.ts';
 import { gatherRows } from './ops/gather.ts';
 import { linear } from './ops/linear.ts';
 import { rmsNorm } from './ops/normalise.ts';
-import { rotaryTables, rotate, type RotaryTables } from './ops/rotary.ts';
+import { rotaryTables, rotate, scaledFrequency, type RotaryTables } from './ops/rotary.ts';
 import { reshape, slice, split, transpose } from './ops/shape.ts';
-import { EMBEDDING, FINAL_NORM, headName, layerWeights, needed, type LayerWeights, type Parameters, type TransformerConfig } from './transformer.ts';
+import { EMBEDDING, FINAL_NORM, headName, layerWeights, needed, type LayerPart, type LayerWeights, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** Queries, keys and values of one layer, [rows, heads, time, width]. */
 export interface Projections {
@@ -52,21 +52,24 @@ export function forward(g: Graph, config: TransformerConfig, parameters: Paramet
 }
 
 /** The rotary tables of an architecture. */
-export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables => rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta);
+export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables => rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, scaledFrequency(config.ropeScaling));
 
 /** Token embeddings, [...tokens, hidden]. */
 export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value => gatherRows(g, needed(parameters, EMBEDDING), tokens);
 
-/** A layer's normalised input as queries, keys and values, rotated. hidden [rows, time, hidden], positions int64 [rows * time, 1]. */
+/** A layer's normalised input as queries, keys and values; queries and keys with their heads normalised where the family does so, and rotated. hidden [rows, time, hidden], positions int64 [rows * time, 1]. */
 export function project(g: Graph, config: TransformerConfig, weights: LayerWeights, hidden: Value, positions: Value, tables: RotaryTables): Projections {
   const normed = rmsNorm(g, hidden, weights('input_layernorm'), config.rmsEpsilon);
-  const turn = (x: Value): Value => rotate(g, x, positions, tables);
   const { heads, keyValueHeads, headDim } = config;
-  const [queries, keys, values] = split(g, linear(g, normed, weights('self_attn.qkv_proj')), 2, [heads * headDim, keyValueHeads * headDim, keyValueHeads * headDim]);
+  const headNorm = (x: Value, part: LayerPart): Value => (config.queryKeyNorm === true ? normaliseHeads(g, x, weights(part), config.rmsEpsilon) : x);
+  const turn = (x: Value, part: LayerPart): Value => rotate(g, headNorm(x, part), positions, tables);
+  const product = linear(g, normed, weights('self_attn.qkv_proj'));
+  const projected = config.attentionBias === true ? add(g, product, weights('self_attn.qkv_proj.bias')) : product;
+  const [queries, keys, values] = split(g, projected, 2, [heads * headDim, keyValueHeads * headDim, keyValueHeads * headDim]);
   if (queries === undefined || keys === undefined || values === undefined) throw new Error('A split gives as many parts as it was asked for.');
   return {
-    queries: splitHeads(g, turn(queries), heads, headDim),
-    keys: splitHeads(g, turn(keys), keyValueHeads, headDim),
+    queries: splitHeads(g, turn(queries, 'self_attn.q_norm'), heads, headDim),
+    keys: splitHeads(g, turn(keys, 'self_attn.k_norm'), keyValueHeads, headDim),
     values: splitHeads(g, values, keyValueHeads, headDim),
   };
 }
@@ -82,6 +85,14 @@ export function layerOutput(g: Graph, config: TransformerConfig, weights: LayerW
 /** Logits of hidden states [rows, hidden]: final normalisation, then the output projection. */
 export function logits(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value): Value {
   return linear(g, rmsNorm(g, hidden, needed(parameters, FINAL_NORM), config.rmsEpsilon), needed(parameters, headName(config)));
+}
+
+/** RMSNorm of every head of [rows, time, heads * width], weight [width]. */
+function normaliseHeads(g: Graph, x: Value, weight: Value, epsilon: number): Value {
+  const [rows, time] = leading(x);
+  const width = Number(weight.shape[0]);
+  const heads = Number(x.shape[2]) / width;
+  return reshape(g, rmsNorm(g, reshape(g, x, [rows, time, heads, width]), weight, epsilon), [rows, time, heads * width]);
 }
 
 /** [rows, time, heads * width] to [rows, heads, time, width]. */

@@ -14,6 +14,8 @@ export interface GenerationRequest extends TokenSampling {
   readonly maxNewTokens: number;
   /** The token that ends a message; it is part of the completion. */
   readonly endToken: number;
+  /** Further tokens that end a message. */
+  readonly otherEndTokens?: readonly number[];
   /** 32 hex digits; unused where the temperature is 0. */
   readonly streamKey: string;
 }
@@ -73,7 +75,7 @@ export class Generator {
    */
   async generate(parameters: Float32Array, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
     requests.forEach((request, index) => {
-      this.check(request, `Request ${String(index)}`);
+      checkRequest(this.config, request, `Request ${String(index)}`);
     });
     if (requests.length === 0) return [];
     const slots = Math.max(...requests.map(({ prompt, maxNewTokens }) => prompt.length + maxNewTokens));
@@ -90,15 +92,16 @@ export class Generator {
   async release(): Promise<void> {
     await this.decoder.release();
   }
+}
 
-  private check({ prompt, maxNewTokens }: GenerationRequest, place: string): void {
-    const needed = prompt.length + maxNewTokens;
-    if (prompt.length === 0) throw new C3Error('input', `${place} has an empty prompt; give at least one token.`);
-    if (maxNewTokens < 1) throw new C3Error('input', `${place} asks for no new tokens; set max_new_tokens to at least 1.`);
-    checkTokens(this.config, prompt, place);
-    if (needed > this.config.maxPositions) {
-      throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(this.config.maxPositions)}; shorten the prompt or lower max_new_tokens.`);
-    }
+/** @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token */
+export function checkRequest(config: TransformerConfig, { prompt, maxNewTokens }: Pick<GenerationRequest, 'prompt' | 'maxNewTokens'>, place: string): void {
+  const needed = prompt.length + maxNewTokens;
+  if (prompt.length === 0) throw new C3Error('input', `${place} has an empty prompt; give at least one token.`);
+  if (maxNewTokens < 1) throw new C3Error('input', `${place} asks for no new tokens; set max_new_tokens to at least 1.`);
+  checkTokens(config, prompt, place);
+  if (needed > config.maxPositions) {
+    throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten the prompt or lower max_new_tokens.`);
   }
 }
 
@@ -210,7 +213,7 @@ class Wave {
     for (let index = this.rows.length - 1; index >= 0; index--) {
       const row = this.rows[index];
       if (row === undefined) continue;
-      const ended = row.tokens[row.length - 1] === row.request.endToken;
+      const ended = ends(row.request, row.tokens[row.length - 1]);
       if (!ended && row.length < row.request.maxNewTokens) continue;
       const completion: Completion = {
         tokens: row.tokens.slice(0, row.length),
@@ -228,6 +231,8 @@ class Wave {
     }
   }
 }
+
+const ends = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: number | undefined): boolean => token !== undefined && (token === endToken || otherEndTokens.includes(token));
 
 /** Greedy tokens are reported at temperature 1. */
 const scaledBy = ({ temperature }: GenerationRequest): number => (temperature === 0 ? 1 : temperature);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { encodeModel, type Attribute, type Dim, type DType, type OnnxNode, type OnnxTensor, type OnnxValueInfo } from './onnx.ts';
 
 export type { Attribute, Dim, DType } from './onnx.ts';
@@ -35,6 +36,9 @@ export interface NodeSpec {
 }
 
 const ELEMENT_BYTES: Readonly<Record<DType, number>> = { float32: 4, float64: 8, float16: 2, int32: 4, int64: 8, bool: 1 };
+
+/** Constants of more bytes are told apart by their hash. */
+const LONG_CONSTANT = 256;
 
 /** Builds one ONNX graph node by node; nodes stay in topological order because a value exists before it is used. */
 export class Graph {
@@ -75,7 +79,7 @@ export class Graph {
   }
 
   /** A constant tensor of this graph's float type; equal constants are shared. */
-  floats(data: readonly number[], shape: readonly number[]): Value {
+  floats(data: ArrayLike<number>, shape: readonly number[]): Value {
     const array = this.float === 'float32' ? Float32Array.from(data) : Float64Array.from(data);
     return this.constant(this.float, array, shape);
   }
@@ -154,7 +158,7 @@ export class Graph {
     if (shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[dtype] !== bytes.length) {
       throw new Error(`A constant of ${String(data.length)} elements does not fill the shape [${shape.join(', ')}].`);
     }
-    const key = `${dtype}[${shape.join(',')}]${Buffer.from(bytes).toString('base64')}`;
+    const key = `${dtype}[${shape.join(',')}]${bytes.length > LONG_CONSTANT ? createHash('sha256').update(bytes).digest('base64') : Buffer.from(bytes).toString('base64')}`;
     const known = this.constants.get(key);
     if (known !== undefined) return known;
     const name = `constant_${String(this.constants.size)}`;

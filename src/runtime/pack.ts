@@ -54,16 +54,19 @@ export function checkContexts(config: TransformerConfig, contexts: readonly Trai
   contexts.forEach(({ prompt, messages }, index) => {
     const place = `Training context ${String(index)}`;
     checkTokens(config, prompt, place);
-    for (const { tokens } of messages) {
-      if (prompt.length === 0 || tokens.length === 0) throw new C3Error('input', `${place} has an empty prompt or message; give each at least one token.`);
-      // The last token is predicted, never read.
-      const needed = prompt.length + tokens.length - 1;
-      if (needed > config.maxPositions) {
-        throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten it.`);
-      }
-      checkTokens(config, tokens, place);
-    }
+    for (const { tokens } of messages) checkMessage(config, prompt, tokens, place);
   });
+}
+
+/** @throws C3Error('input') when a message cannot be scored behind its prompt */
+export function checkMessage(config: TransformerConfig, prompt: Int32Array, tokens: Int32Array, place: string): void {
+  if (prompt.length === 0 || tokens.length === 0) throw new C3Error('input', `${place} has an empty prompt or message; give each at least one token.`);
+  // The last token is predicted, never read.
+  const needed = prompt.length + tokens.length - 1;
+  if (needed > config.maxPositions) {
+    throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten it.`);
+  }
+  checkTokens(config, tokens, place);
 }
 
 /**

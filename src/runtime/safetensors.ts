@@ -12,26 +12,52 @@ const MAX_HEADER_BYTES = 100 * 1024 * 1024;
 /** Text of a file as error messages show it: one line of bounded length. */
 const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
 
+/** Bytes before the header that say how long it is. */
+export const HEADER_LENGTH_BYTES = 8;
+
+/** Types that are read, with the bytes of an element. */
+export const ELEMENT_BYTES = { F32: 4, F16: 2, BF16: 2 } as const;
+export type StoredType = keyof typeof ELEMENT_BYTES;
+
+/** A tensor as the header describes it. */
+export interface StoredTensor {
+  readonly dtype: StoredType;
+  readonly shape: readonly number[];
+  /** First byte and the one after the last, counted from the end of the header. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const damaged = (place: string, what: string): C3Error => new C3Error('model', `${place}: ${what}; copy the weights again from their source.`);
+
 /**
- * Reads every tensor as float32 (F32, F16 and BF16 at rest).
- * @param file the whole file
- * @param place how error messages name the file
- * @throws C3Error('model') on a truncated or inconsistent file, naming the file and the tensor
+ * Length of the header in bytes.
+ * @param start the first bytes of the file
+ * @param fileBytes length of the whole file
+ * @throws C3Error('model') where the file cannot hold such a header
  */
-export function readSafetensors(file: Uint8Array, place: string): { tensors: Map<string, NamedTensor>; metadata: Record<string, string> } {
-  const fail = (what: string): C3Error => new C3Error('model', `${place}: ${what}; copy the weights again from their source.`);
-  if (file.length < 8) throw fail('the file is too short for a safetensors header');
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  const headerBytes = Number(view.getBigUint64(0, true));
-  if (headerBytes > MAX_HEADER_BYTES || 8 + headerBytes > file.length) throw fail('the safetensors header is truncated');
+export function headerLength(start: Uint8Array, fileBytes: number, place: string): number {
+  if (start.length < HEADER_LENGTH_BYTES) throw damaged(place, 'the file is too short for a safetensors header');
+  const length = Number(new DataView(start.buffer, start.byteOffset, start.byteLength).getBigUint64(0, true));
+  if (length > MAX_HEADER_BYTES || HEADER_LENGTH_BYTES + length > fileBytes) throw damaged(place, 'the safetensors header is truncated');
+  return length;
+}
+
+/**
+ * Reads a header and checks every entry.
+ * @param dataBytes bytes of the file after the header
+ * @throws C3Error('model') naming the file and the tensor
+ */
+export function parseHeader(bytes: Uint8Array, dataBytes: number, place: string): { tensors: Map<string, StoredTensor>; metadata: Record<string, string> } {
+  const fail = (what: string): C3Error => damaged(place, what);
   let header: unknown;
   try {
-    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(file.subarray(8, 8 + headerBytes)));
+    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     throw fail(`the safetensors header is not JSON (${messageOf(error)})`);
   }
   if (typeof header !== 'object' || header === null || Array.isArray(header)) throw fail('the safetensors header is not an object');
-  const tensors = new Map<string, NamedTensor>();
+  const tensors = new Map<string, StoredTensor>();
   const metadata: Record<string, string> = {};
   for (const [name, entry] of Object.entries(header) as [string, unknown][]) {
     if (name === '__metadata__') {
@@ -39,20 +65,30 @@ export function readSafetensors(file: Uint8Array, place: string): { tensors: Map
       for (const [key, value] of Object.entries(entry)) metadata[key] = String(value);
       continue;
     }
-    const { dtype, shape, start, end } = checkedEntry(entry, name, fail);
-    const bytes = file.subarray(8 + headerBytes + start, 8 + headerBytes + end);
-    const elements = shape.reduce((product, dim) => product * dim, 1);
-    const width = dtype === 'F32' ? 4 : 2;
-    if (bytes.length !== end - start) throw fail(`tensor ${shown(name)} is truncated`);
-    if (bytes.length !== elements * width) throw fail(`tensor ${shown(name)} has ${String(bytes.length)} bytes where its shape needs ${String(elements * width)}`);
-    tensors.set(name, { name, shape, data: toFloat32(bytes, dtype) });
+    const tensor = checkedEntry(entry, name, fail);
+    const needed = tensor.shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[tensor.dtype];
+    const stored = tensor.end - tensor.start;
+    if (tensor.end > dataBytes) throw fail(`tensor ${shown(name)} is truncated`);
+    if (stored !== needed) throw fail(`tensor ${shown(name)} has ${String(stored)} bytes where its shape needs ${String(needed)}`);
+    tensors.set(name, tensor);
   }
   return { tensors, metadata };
 }
 
-type StoredType = 'F32' | 'F16' | 'BF16';
+/**
+ * Reads every tensor as float32 (F32, F16 and BF16 at rest).
+ * @param file the whole file
+ * @param place how error messages name the file
+ * @throws C3Error('model') on a truncated or inconsistent file, naming the file and the tensor
+ */
+export function readSafetensors(file: Uint8Array, place: string): { tensors: Map<string, NamedTensor>; metadata: Record<string, string> } {
+  const data = HEADER_LENGTH_BYTES + headerLength(file, file.length, place);
+  const { tensors, metadata } = parseHeader(file.subarray(HEADER_LENGTH_BYTES, data), file.length - data, place);
+  const read = [...tensors].map(([name, { dtype, shape, start, end }]) => [name, { name, shape, data: toFloat32(file.subarray(data + start, data + end), dtype) }] as const);
+  return { tensors: new Map(read), metadata };
+}
 
-function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Error): { dtype: StoredType; shape: number[]; start: number; end: number } {
+function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Error): StoredTensor {
   const { dtype, shape, data_offsets: offsets } = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
   const isLength = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
   if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') throw fail(`tensor ${shown(name)} has the unsupported type ${shown(String(dtype))}`);
@@ -64,19 +100,27 @@ function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Er
 }
 
 /** Elements as numbers; file and memory are little-endian on every platform that the runtime supports. */
-function toFloat32(bytes: Uint8Array, dtype: StoredType): Float32Array {
+export function toFloat32(bytes: Uint8Array, dtype: StoredType): Float32Array {
   // A copy begins at an aligned address, and the file's own memory can be freed.
   const { buffer } = new Uint8Array(bytes);
   if (dtype === 'F32') return new Float32Array(buffer);
   const halves = new Uint16Array(buffer);
   const result = new Float32Array(halves.length);
   if (dtype === 'F16') {
-    for (let index = 0; index < halves.length; index++) result[index] = halfToFloat(halves[index] ?? 0);
+    const table = halfTable();
+    for (let index = 0; index < halves.length; index++) result[index] = table[halves[index] ?? 0] ?? 0;
   } else {
     const bits = new Uint32Array(result.buffer);
     for (let index = 0; index < halves.length; index++) bits[index] = (halves[index] ?? 0) << 16;
   }
   return result;
+}
+
+let halfValues: Float32Array | undefined;
+/** Every binary16 number by its bits, made when first needed: weights have billions of them. */
+function halfTable(): Float32Array {
+  halfValues ??= Float32Array.from({ length: 2 ** 16 }, (_, half) => halfToFloat(half));
+  return halfValues;
 }
 
 /** IEEE 754 binary16 to a number. */

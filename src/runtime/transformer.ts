@@ -1,6 +1,6 @@
 /**
- * A decoder-only transformer of the Llama family: its sizes, and its parameters with the names and layouts of Hugging Face checkpoints
- * (a linear weight is [out, in]).
+ * A decoder-only transformer of the Llama, Qwen2 and Qwen3 families: its sizes, and its parameters with the names and layouts of Hugging Face
+ * checkpoints (a linear weight is [out, in]).
  */
 import { C3Error } from '../shared/errors.ts';
 import type { Graph, Value } from './graph.ts';
@@ -17,7 +17,18 @@ export interface TransformerConfig {
   readonly ropeTheta: number;
   readonly maxPositions: number;
   readonly tieEmbeddings: boolean;
+  /** Whether queries, keys and values get a bias (Qwen2). Left out: they do not. */
+  readonly attentionBias?: boolean;
+  /** Whether each head of queries and keys is normalised before it is rotated (Qwen3). Left out: they are not. */
+  readonly queryKeyNorm?: boolean;
+  /** How rotary frequencies are changed for long contexts. Left out: they are as `ropeTheta` gives them. */
+  readonly ropeScaling?: RopeScaling;
 }
+
+/** `linear` divides every frequency (Chen et al. 2023); `llama3` only the slow ones (Llama 3.1), wavelengths measured against the context it was trained on. */
+export type RopeScaling =
+  | { readonly type: 'linear'; readonly factor: number }
+  | { readonly type: 'llama3'; readonly factor: number; readonly lowFrequencyFactor: number; readonly highFrequencyFactor: number; readonly originalMaxPositions: number };
 
 /** @throws C3Error('input') when a token id lies outside the vocabulary: the tokenizer belongs to another model */
 export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32Array, place: string): void {
@@ -49,6 +60,19 @@ export function parameterSpecs(config: TransformerConfig): readonly ParameterSpe
       { name: `${prefix}.self_attn.q_proj.weight`, shape: [queries, hiddenSize] },
       { name: `${prefix}.self_attn.k_proj.weight`, shape: [keys, hiddenSize] },
       { name: `${prefix}.self_attn.v_proj.weight`, shape: [keys, hiddenSize] },
+      ...(config.attentionBias === true
+        ? [
+            { name: `${prefix}.self_attn.q_proj.bias`, shape: [queries] },
+            { name: `${prefix}.self_attn.k_proj.bias`, shape: [keys] },
+            { name: `${prefix}.self_attn.v_proj.bias`, shape: [keys] },
+          ]
+        : []),
+      ...(config.queryKeyNorm === true
+        ? [
+            { name: `${prefix}.self_attn.q_norm.weight`, shape: [headDim] },
+            { name: `${prefix}.self_attn.k_norm.weight`, shape: [headDim] },
+          ]
+        : []),
       { name: `${prefix}.self_attn.o_proj.weight`, shape: [hiddenSize, queries] },
       { name: `${prefix}.post_attention_layernorm.weight`, shape: [hiddenSize] },
       { name: `${prefix}.mlp.gate_proj.weight`, shape: [intermediateSize, hiddenSize] },
@@ -62,14 +86,14 @@ export function parameterSpecs(config: TransformerConfig): readonly ParameterSpe
 }
 
 /**
- * The parameters as graphs take them: in checkpoint order, but each layer's q_proj, k_proj and v_proj as one matrix `qkv_proj`. The three are
- * neighbours in checkpoint order, so the joined matrix is a view of the same numbers.
+ * The parameters as graphs take them: in the order of `parameterSpecs`, but each layer's q_proj, k_proj and v_proj as one matrix `qkv_proj`, and their
+ * biases as one vector. The three are neighbours in that order, so what is joined is a view of the same numbers.
  */
 export function graphParameterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
   const joined = (config.heads + 2 * config.keyValueHeads) * config.headDim;
   return parameterSpecs(config).flatMap(({ name, shape }) => {
-    if (/[kv]_proj\.weight$/.test(name)) return [];
-    return name.endsWith('q_proj.weight') ? [{ name: name.replace('q_proj', 'qkv_proj'), shape: [joined, config.hiddenSize] }] : [{ name, shape }];
+    if (/[kv]_proj\.(weight|bias)$/.test(name)) return [];
+    return /q_proj\.(weight|bias)$/.test(name) ? [{ name: name.replace('q_proj', 'qkv_proj'), shape: [joined, ...shape.slice(1)] }] : [{ name, shape }];
   });
 }
 
@@ -80,20 +104,25 @@ export function parameterInputs(g: Graph, config: TransformerConfig): Parameters
   return new Map(graphParameterSpecs(config).map(({ name, shape }) => [name, g.floatInput(name, shape)]));
 }
 
-/** Declares parts of one layer under names that do not say which layer. */
+/** Declares parts of one layer, those that the architecture has, under names that do not say which layer. */
 export function layerParameterInputs(g: Graph, config: TransformerConfig, parts: readonly LayerPart[], rename: (part: LayerPart) => string = (part) => part): ReadonlyMap<LayerPart, Value> {
   const shapes = new Map(graphParameterSpecs(config).map(({ name, shape }) => [name, shape]));
-  return new Map(parts.map((part) => [part, g.floatInput(rename(part), shapes.get(partName(0, part)) ?? [])]));
+  return new Map(
+    parts.flatMap((part) => {
+      const shape = shapes.get(partName(0, part));
+      return shape === undefined ? [] : [[part, g.floatInput(rename(part), shape)] as const];
+    }),
+  );
 }
 
 /** The tensors of a layer, as graphs name them. */
 export type LayerPart = (typeof PROJECTION_PARTS)[number] | (typeof OUTPUT_PARTS)[number];
-/** What turns a layer's input into queries, keys and values. */
-export const PROJECTION_PARTS = ['input_layernorm', 'self_attn.qkv_proj'] as const;
+/** What turns a layer's input into queries, keys and values; bias and norms only where the architecture has them. */
+export const PROJECTION_PARTS = ['input_layernorm', 'self_attn.qkv_proj', 'self_attn.qkv_proj.bias', 'self_attn.q_norm', 'self_attn.k_norm'] as const;
 /** What turns attention's result into the layer's output. */
 export const OUTPUT_PARTS = ['self_attn.o_proj', 'post_attention_layernorm', 'mlp.gate_proj', 'mlp.up_proj', 'mlp.down_proj'] as const;
 /** Name of a part of one layer. */
-export const partName = (layer: number, part: LayerPart): string => `model.layers.${String(layer)}.${part}.weight`;
+export const partName = (layer: number, part: LayerPart): string => `model.layers.${String(layer)}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
 
 /** The weights of one layer, by part. */
 export type LayerWeights = (part: LayerPart) => Value;

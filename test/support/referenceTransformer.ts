@@ -1,8 +1,8 @@
 /**
- * A transformer of the Llama family in float64 and plain loops, one position after another: what the graphs are compared with.
+ * A transformer of the Llama, Qwen2 and Qwen3 families in float64 and plain loops, one position after another: what the graphs are compared with.
  * It shares no code with src/runtime but the type of the configuration.
  */
-import type { TransformerConfig } from '../../src/runtime/transformer.ts';
+import type { RopeScaling, TransformerConfig } from '../../src/runtime/transformer.ts';
 
 /** Weights by checkpoint name; a linear weight is [out, in] in row-major order. */
 export type ReferenceWeights = ReadonlyMap<string, Float64Array>;
@@ -30,10 +30,19 @@ export function referenceLogits(config: TransformerConfig, weights: ReferenceWei
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = `model.layers.${layer}`;
     const input = hidden.map((x) => normalised(x, weight(`${prefix}.input_layernorm.weight`), rmsEpsilon));
-    const project = (name: string, width: number): Float64Array[] => input.map((x) => product(weight(`${prefix}.self_attn.${name}.weight`), x, width * headDim));
-    const turn = (vectors: Float64Array[]): Float64Array[] => vectors.map((x, index) => rotated(x, element(row.positions, index), config));
-    const queries = turn(project('q_proj', heads));
-    const keys = turn(project('k_proj', keyValueHeads));
+    const project = (name: string, width: number): Float64Array[] =>
+      input.map((x) => {
+        const projected = product(weight(`${prefix}.self_attn.${name}.weight`), x, width * headDim);
+        return config.attentionBias === true ? plus(projected, weight(`${prefix}.self_attn.${name}.bias`)) : projected;
+      });
+    const headNorm = (x: Float64Array, name: string): Float64Array => {
+      if (config.queryKeyNorm !== true) return x;
+      const heads = Array.from({ length: x.length / headDim }, (_, head) => normalised(x.slice(head * headDim, (head + 1) * headDim), weight(`${prefix}.self_attn.${name}.weight`), rmsEpsilon));
+      return Float64Array.from(heads.flatMap((head) => [...head]));
+    };
+    const turn = (vectors: Float64Array[], norm: string): Float64Array[] => vectors.map((x, index) => rotated(headNorm(x, norm), element(row.positions, index), config));
+    const queries = turn(project('q_proj', heads), 'q_norm');
+    const keys = turn(project('k_proj', keyValueHeads), 'k_norm');
     const values = project('v_proj', keyValueHeads);
     const attended = hidden.map((_, at) => attention(config, element(queries, at), keys, values, visibleFrom(row, at)));
     hidden = hidden.map((x, index) => plus(x, product(weight(`${prefix}.self_attn.o_proj.weight`), element(attended, index), hiddenSize)));
@@ -83,13 +92,24 @@ function attention({ heads, keyValueHeads, headDim }: TransformerConfig, query: 
 }
 
 /** Turns the pairs (x_i, x_{i + width / 2}) of every head by position * theta^(-2 i / width). */
-function rotated(x: Float64Array, position: number, { headDim, ropeTheta }: TransformerConfig): Float64Array {
+function rotated(x: Float64Array, position: number, { headDim, ropeTheta, ropeScaling }: TransformerConfig): Float64Array {
   const half = headDim / 2;
   return x.map((value, index) => {
     const i = index % headDim;
-    const angle = position * ropeTheta ** ((-2 * (i % half)) / headDim);
+    const angle = position * slowed(ropeTheta ** ((-2 * (i % half)) / headDim), ropeScaling);
     return value * Math.cos(angle) + Math.sin(angle) * (i < half ? -(x[index + half] ?? NaN) : (x[index - half] ?? NaN));
   });
+}
+
+/** As Transformers states it, by wavelengths (modeling_rope_utils.py). */
+function slowed(frequency: number, scaling: RopeScaling | undefined): number {
+  if (scaling === undefined) return frequency;
+  if (scaling.type === 'linear') return frequency / scaling.factor;
+  const wavelength = (2 * Math.PI) / frequency;
+  if (wavelength < scaling.originalMaxPositions / scaling.highFrequencyFactor) return frequency;
+  if (wavelength > scaling.originalMaxPositions / scaling.lowFrequencyFactor) return frequency / scaling.factor;
+  const smooth = (scaling.originalMaxPositions / wavelength - scaling.lowFrequencyFactor) / (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
+  return ((1 - smooth) * frequency) / scaling.factor + smooth * frequency;
 }
 
 function normalised(x: Float64Array, weight: Float64Array, epsilon: number): Float64Array {

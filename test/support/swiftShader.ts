@@ -14,11 +14,17 @@ const DEBIAN = '/usr/lib/chromium';
  */
 export async function useSwiftShader(): Promise<void> {
   if (process.platform !== 'linux') return;
-  process.env['VK_ICD_FILENAMES'] = await driver();
+  process.env['VK_ICD_FILENAMES'] = await installSwiftShader();
   process.env['XDG_RUNTIME_DIR'] ??= tmpdir();
+}
+
+/** Installs what is missing on Linux. @returns the driver's file @throws Error in one sentence where the driver or the loader cannot be had */
+export async function installSwiftShader(): Promise<string> {
+  const found = await driver();
   if (!(await hasLoader()) && !((await aptInstall(['libvulkan1'])) && (await hasLoader()))) {
     throw new Error('The WebGPU tests need the Vulkan loader libvulkan.so.1: install libvulkan1 (Debian, Ubuntu) or vulkan-loader and run the tests again.');
   }
+  return found;
 }
 
 async function driver(): Promise<string> {

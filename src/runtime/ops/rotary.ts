@@ -1,20 +1,41 @@
 /** Rotary positions (Su et al. 2021, RoFormer), pairs (x_i, x_{i + width/2}) as in Hugging Face checkpoints. */
 import type { Graph, Value, Vjp } from '../graph.ts';
+import type { RopeScaling } from '../transformer.ts';
 import { reshapeLike } from './broadcast.ts';
 import { add, mul, neg, sub } from './elementwise.ts';
 import { gatherRows } from './gather.ts';
 import { concat, reshape, slice } from './shape.ts';
 
-/** cos and sin of position * theta^(-2i/width), [positions, width / 2]. */
+/** cos and sin of position * scaled(theta^(-2i/width)), [positions, width / 2]. */
 export interface RotaryTables {
   readonly cos: Value;
   readonly sin: Value;
 }
 
-export function rotaryTables(g: Graph, positions: number, width: number, theta: number): RotaryTables {
+/** A frequency in radians per position as a scaling changes it. */
+export type FrequencyScale = (frequency: number) => number;
+
+export function rotaryTables(g: Graph, positions: number, width: number, theta: number, scaled: FrequencyScale = (frequency) => frequency): RotaryTables {
   const half = width / 2;
-  const angles = Array.from({ length: positions * half }, (_, index) => Math.floor(index / half) * theta ** (-(index % half) / half));
+  const frequencies = Array.from({ length: half }, (_, index) => scaled(theta ** (-index / half)));
+  const angles = Float64Array.from({ length: positions * half }, (_, index) => Math.floor(index / half) * (frequencies[index % half] ?? 0));
   return { cos: g.floats(angles.map(Math.cos), [positions, half]), sin: g.floats(angles.map(Math.sin), [positions, half]) };
+}
+
+/**
+ * How a scaling changes frequencies. `llama3` keeps wavelengths up to original / high, divides those from original / low on by the factor, and goes
+ * between them linearly in original / wavelength (Transformers, modeling_rope_utils, _compute_llama3_parameters).
+ */
+export function scaledFrequency(scaling: RopeScaling | undefined): FrequencyScale {
+  if (scaling === undefined) return (frequency) => frequency;
+  const { factor } = scaling;
+  if (scaling.type === 'linear') return (frequency) => frequency / factor;
+  const { lowFrequencyFactor: low, highFrequencyFactor: high, originalMaxPositions } = scaling;
+  return (frequency) => {
+    const turns = (originalMaxPositions * frequency) / (2 * Math.PI);
+    const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    return kept * frequency + ((1 - kept) * frequency) / factor;
+  };
 }
 
 /**

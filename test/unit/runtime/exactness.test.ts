@@ -19,6 +19,8 @@ interface Shape {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headDim: number;
+  readonly attentionBias?: true;
+  readonly queryKeyNorm?: true;
 }
 
 const SHAPES: readonly Shape[] = [
@@ -30,6 +32,11 @@ const SHAPES: readonly Shape[] = [
   { heads: 4, keyValueHeads: 2, headDim: 48 },
   { heads: 2, keyValueHeads: 2, headDim: 64 },
   { heads: 8, keyValueHeads: 1, headDim: 64 },
+  // Qwen2 and Qwen3.
+  { heads: 4, keyValueHeads: 2, headDim: 16, attentionBias: true },
+  { heads: 3, keyValueHeads: 3, headDim: 24, attentionBias: true },
+  { heads: 6, keyValueHeads: 2, headDim: 24, queryKeyNorm: true },
+  { heads: 2, keyValueHeads: 2, headDim: 64, queryKeyNorm: true },
 ];
 
 const configOf = (shape: Shape): TransformerConfig => ({
@@ -56,7 +63,7 @@ function requestsOf(config: TransformerConfig, temperature: number): GenerationR
 }
 
 for (const shape of SHAPES) {
-  describe(`${shape.heads} heads over ${shape.keyValueHeads} of width ${shape.headDim}`, () => {
+  describe(`${shape.heads} heads over ${shape.keyValueHeads} of width ${shape.headDim}${shape.attentionBias ? ', with biases' : ''}${shape.queryKeyNorm ? ', normalised' : ''}`, () => {
     for (const threads of [1, 2]) {
       it(`with ${threads} thread(s): no log-probability differs, and every first ratio is 1`, async () => {
         const config = configOf(shape);

@@ -60,8 +60,9 @@ describe('a model folder', () => {
     };
     const withKeys = (keys: object): Promise<unknown> => withConfig(JSON.stringify({ ...config, ...keys }));
     await refuses(withConfig('{"model_type": '), /config\.json is not JSON/);
-    await refuses(withKeys({ model_type: 'qwen2' }), /model_type: /);
-    await refuses(withKeys({ head_dim: undefined }), /head_dim: /);
+    await refuses(withConfig('[]'), /config\.json is not a JSON object/);
+    await refuses(withKeys({ model_type: 'mistral' }), /model_type: "mistral" is not supported; choose a model of llama, qwen2, qwen3/);
+    await refuses(withKeys({ model_type: 'qwen3', head_dim: undefined }), /head_dim: /);
     await refuses(withKeys({ head_dim: 5 }), /head_dim: /);
     await refuses(withKeys({ hidden_size: 16.5 }), /hidden_size: /);
     await refuses(withKeys({ num_hidden_layers: 0 }), /num_hidden_layers: /);

@@ -24,6 +24,13 @@ export const TINY: TransformerConfig = {
   tieEmbeddings: true,
 };
 
+/** The same shape in other families. */
+export const QWEN2: TransformerConfig = { ...TINY, attentionBias: true };
+export const QWEN3: TransformerConfig = { ...TINY, queryKeyNorm: true, tieEmbeddings: false };
+/** Wavelengths are 2 pi, 29 and 135: one is kept, one lies between, one is stretched by the factor. */
+export const LLAMA3: TransformerConfig = { ...TINY, ropeScaling: { type: 'llama3', factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalMaxPositions: 60 } };
+export const LINEAR: TransformerConfig = { ...TINY, ropeScaling: { type: 'linear', factor: 2.5 } };
+
 export const DEVICE = { threads: 1 };
 export const RUNNING = { cancelled: (): boolean => false };
 

@@ -12,7 +12,7 @@ import { Trainer } from '../../../src/runtime/trainer.ts';
 import { buildScoreGraph } from '../../../src/runtime/trainingGraph.ts';
 import { graphParameterSpecs, parameterSpecs, type TransformerConfig } from '../../../src/runtime/transformer.ts';
 import { logSoftmaxOf, messageLogprobs, plainRow, referenceLogits } from '../../support/referenceTransformer.ts';
-import { context, DEVICE, message, runGraph, RUNNING, scalar, testParameters, testTokens, TINY, weightsOf } from './models.ts';
+import { context, DEVICE, LINEAR, LLAMA3, message, QWEN2, QWEN3, runGraph, RUNNING, scalar, testParameters, testTokens, TINY, weightsOf } from './models.ts';
 import { item, present, range } from './nd.ts';
 
 const CONFIGS: Readonly<Record<string, TransformerConfig>> = {
@@ -20,6 +20,11 @@ const CONFIGS: Readonly<Record<string, TransformerConfig>> = {
   'an untied head': { ...TINY, tieEmbeddings: false },
   'a key-value head for every query head': { ...TINY, keyValueHeads: 4 },
   'one key-value head': { ...TINY, keyValueHeads: 1, layers: 3 },
+  'biases of queries, keys and values': QWEN2,
+  'normalised heads': QWEN3,
+  'normalised heads, each with a bias': { ...QWEN3, attentionBias: true, keyValueHeads: 4 },
+  'frequencies scaled as in Llama 3': LLAMA3,
+  'frequencies scaled linearly': LINEAR,
 };
 
 /** Score graph feeds of a micro-batch. */
@@ -83,7 +88,8 @@ describe('parameters', () => {
     for (const config of Object.values(CONFIGS)) {
       const inGraph = graphParameterSpecs(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
       assert.equal(inGraph, parameterCount(config));
-      assert.equal(new Set(graphParameterSpecs(config).map(({ name }) => name)).size, parameterSpecs(config).length - 2 * config.layers);
+      const joined = config.attentionBias === true ? 4 : 2;
+      assert.equal(new Set(graphParameterSpecs(config).map(({ name }) => name)).size, parameterSpecs(config).length - joined * config.layers);
     }
   });
 });

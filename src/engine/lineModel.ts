@@ -1,0 +1,102 @@
+/** A model folder at work for commands that answer lines of JSON: its runtime, its tokenizer, and how lines are read and batched. */
+import { createInterface } from 'node:readline';
+import { setImmediate } from 'node:timers/promises';
+import type { z } from 'zod';
+import { loadTokenizer, type Tokenizer } from '../policy/tokenizer.ts';
+import { resolveDevice } from '../runtime/device.ts';
+import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
+import { startRuntime } from '../runtime/remote.ts';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import { checkTokenizer } from './models.ts';
+import { WORKER_ENTRY } from './places.ts';
+import { probeProvider } from './probing.ts';
+
+export interface LineModel {
+  readonly folder: string;
+  readonly runtime: ModelRuntime;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+}
+
+/** The threads that a run uses unless told otherwise. */
+const THREADS = 2;
+/** Lines that are answered together at most. */
+const MOST_LINES = 64;
+
+/** Loads a model for a piece of work and lets it go whatever happens. @throws C3Error('model') when the folder cannot be used */
+export async function withLineModel<Result>(folder: string, work: (model: LineModel) => Promise<Result>): Promise<Result> {
+  const tokenizer = await loadTokenizer(folder);
+  const { settings } = await resolveDevice('cpu', THREADS, probeProvider);
+  const runtime = await startRuntime(WORKER_ENTRY, settings);
+  try {
+    const info = await runtime.load(folder);
+    checkTokenizer(folder, tokenizer, info);
+    return await work({ folder, runtime, tokenizer, info });
+  } finally {
+    await runtime.close();
+  }
+}
+
+/**
+ * Answers lines in order; those that have arrived are answered together. Empty lines are passed over.
+ * @param understand a line as a request; `place` is how messages name it
+ * @param answer as many lines as requests
+ * @throws C3Error('input') naming the first line that is wrong, after all lines before it have been answered
+ */
+export async function* answerLines<Request>(
+  input: NodeJS.ReadableStream,
+  understand: (line: string, place: string) => Request | Promise<Request>,
+  answer: (requests: readonly Request[]) => Promise<readonly string[]>,
+): AsyncGenerator<string, void, undefined> {
+  let number = 0;
+  for await (const lines of batchesOf(input)) {
+    const requests: Request[] = [];
+    let failure: { readonly error: unknown } | undefined;
+    for (const line of lines) {
+      number++;
+      if (line.trim() === '') continue;
+      try {
+        requests.push(await understand(line, `standard input, line ${String(number)}`));
+      } catch (error) {
+        failure = { error };
+        break;
+      }
+    }
+    if (requests.length > 0) yield* await answer(requests);
+    if (failure !== undefined) throw failure.error;
+  }
+}
+
+async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly string[], void, undefined> {
+  const lines = createInterface({ input, crlfDelay: Infinity })[Symbol.asyncIterator]();
+  let next = lines.next();
+  for (;;) {
+    const first = await next;
+    if (first.done === true) return;
+    const batch = [first.value];
+    next = lines.next();
+    while (batch.length < MOST_LINES) {
+      // Whoever waits for an answer before the next line gets it.
+      const arrived = await Promise.race([next, setImmediate(null)]);
+      if (arrived === null || arrived.done === true) break;
+      batch.push(arrived.value);
+      next = lines.next();
+    }
+    yield batch;
+  }
+}
+
+/** A line of JSON as a schema reads it. @param form what a right line looks like @throws C3Error('input') naming the line */
+export function readLine<Schema extends z.ZodType>(schema: Schema, line: string, place: string, form: string): z.output<Schema> {
+  const wrong = (what: string): C3Error => new C3Error('input', `${place}: ${what}; give ${form}.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    throw wrong(messageOf(error));
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw wrong(issue === undefined ? 'not understood' : `${issue.path.join('.')}${issue.path.length === 0 ? '' : ': '}${issue.message}`);
+}

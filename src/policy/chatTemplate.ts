@@ -1,0 +1,100 @@
+/** Messages to the text that a chat model expects, by the Jinja template of its folder. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Template } from '@huggingface/jinja';
+import { z } from 'zod';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import { TOKENIZER_CONFIG_FILE } from './tokenizer.ts';
+
+export const TEMPLATE_FILE = 'chat_template.jinja';
+
+/** Published templates have a few thousand characters. */
+const MAX_TEMPLATE = 256 * 1024;
+
+const specialSchema = z.union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)]).nullish();
+const configSchema = z.looseObject({
+  bos_token: specialSchema,
+  eos_token: specialSchema,
+  pad_token: specialSchema,
+  chat_template: z.union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))]).nullish(),
+});
+
+export interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+export interface ChatOptions {
+  /** Ends with the opening of the assistant's turn. Default: yes. */
+  readonly generationPrompt?: boolean;
+  /** Lets a model that can reason in tags do so (`enable_thinking` of its template). Default: no. */
+  readonly thinking?: boolean;
+}
+
+export interface ChatTemplate {
+  /**
+   * The text of a conversation; nothing is added to it that the template does not add. Some templates put a system prompt of their own where the first
+   * message is none, so give one. The text depends on nothing but messages and options: a template that asks for the date is told that there is none.
+   * @throws C3Error('model') with the template's own words where it refuses the messages
+   */
+  render(messages: readonly ChatMessage[], options?: ChatOptions): string;
+}
+
+/** A name that templates do not know, so that it is undefined; the line break goes with the block. */
+const NO_DATE = '{%- set strftime_now = c3_nothing %}\n';
+
+/**
+ * Loads the template of a model folder: chat_template.jinja, else the one (of several, the default) in tokenizer_config.json.
+ * @throws C3Error('model') naming the file, where there is none or it is no template
+ */
+export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
+  const configPath = join(folder, TOKENIZER_CONFIG_FILE);
+  const config = await readConfig(configPath);
+  const own = join(folder, TEMPLATE_FILE);
+  const [path, source] = existsSync(own) ? [own, await readText(own)] : [configPath, templateIn(config)];
+  if (source === undefined) throw new C3Error('model', `${configPath} has no chat_template, and there is no ${TEMPLATE_FILE} beside it; choose a model that was made for chat.`);
+  if (source.length > MAX_TEMPLATE) throw new C3Error('model', `${path}: the chat template is longer than ${String(MAX_TEMPLATE)} characters.`);
+  let template: Template;
+  try {
+    template = new Template(NO_DATE + source);
+  } catch (error) {
+    throw new C3Error('model', `${path}: the chat template cannot be understood: ${said(error)}.`, { cause: error });
+  }
+  const specials = Object.fromEntries(Object.entries({ bos_token: config.bos_token, eos_token: config.eos_token, pad_token: config.pad_token }).filter(([, token]) => typeof token === 'string'));
+  return {
+    render: (messages, { generationPrompt = true, thinking = false } = {}) => {
+      try {
+        const copies = messages.map(({ role, content }) => ({ role, content }));
+        return template.render({ ...specials, messages: copies, add_generation_prompt: generationPrompt, enable_thinking: thinking });
+      } catch (error) {
+        throw new C3Error('model', `${path}: the chat template refuses these messages: ${said(error)}.`, { cause: error });
+      }
+    },
+  };
+}
+
+/** A template's own words, on one line of bounded length. */
+const said = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300);
+
+function templateIn({ chat_template: given }: z.output<typeof configSchema>): string | undefined {
+  if (typeof given === 'string') return given;
+  return given?.find(({ name }) => name === 'default')?.template;
+}
+
+async function readConfig(path: string): Promise<z.output<typeof configSchema>> {
+  const text = await readText(path);
+  try {
+    return configSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new C3Error('model', `${path} is no configuration of a tokenizer: ${said(error)}.`, { cause: error });
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; choose a folder with a tokenizer.`, { cause: error });
+  }
+}

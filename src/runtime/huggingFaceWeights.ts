@@ -1,0 +1,83 @@
+/** The weights of a model folder: one safetensors file, or several with an index that says which tensor is where. */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import { SafetensorsFile, type TensorTarget } from './safetensorsFile.ts';
+
+export const WEIGHTS_FILE = 'model.safetensors';
+export const INDEX_FILE = 'model.safetensors.index.json';
+
+/** An index is text: one short line for each tensor. */
+const MAX_INDEX_BYTES = 100 * 1024 * 1024;
+const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+/** A shard lies beside its index. */
+const SHARD_NAME = /^[\w.-]+\.safetensors$/;
+/** Tables of rotary frequencies that older versions of Transformers stored; they follow from the configuration. */
+const DERIVED = /(^|\.)inv_freq$/;
+
+/**
+ * Reads every target from the weights of a folder.
+ * @param ignored a tensor that the architecture has no use for
+ * @throws C3Error('model') naming file and tensor: files or tensors that are missing, damaged or of another shape, or belong to another architecture
+ */
+export async function readWeights(folder: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean): Promise<void> {
+  const single = join(folder, WEIGHTS_FILE);
+  const indexPath = join(folder, INDEX_FILE);
+  if ((await sizeOf(single)) !== null || (await sizeOf(indexPath)) === null) {
+    await readTensors(single, targets, ignored);
+    return;
+  }
+  const places = await readIndex(indexPath);
+  const known = new Set(targets.map(({ name }) => name));
+  const surplus = Object.keys(places).find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
+  if (surplus !== undefined) throw unexpected(indexPath, surplus);
+  const shards = Map.groupBy(targets, ({ name }) => {
+    const shard = Object.hasOwn(places, name) ? places[name] : undefined;
+    if (shard === undefined) throw new C3Error('model', `${indexPath} names no file for tensor ${name}; the weights do not belong to this config.json.`);
+    if (!SHARD_NAME.test(shard)) throw new C3Error('model', `${indexPath} gives tensor ${name} a place that is no file beside it: ${shown(shard)}; copy the weights again from their source.`);
+    return shard;
+  });
+  // A missing file is named before gigabytes of the others are read.
+  for (const [shard, [first]] of shards) {
+    if ((await sizeOf(join(folder, shard))) === null) throw new C3Error('model', `${join(folder, shard)} is missing, where ${INDEX_FILE} places tensor ${first?.name ?? ''}; copy the weights again from their source.`);
+  }
+  for (const [shard, members] of shards) await readTensors(join(folder, shard), members, (name) => ignored(name) || Object.hasOwn(places, name));
+}
+
+/** Reads every target from one file. @throws C3Error('model') as of readWeights */
+export async function readTensors(path: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean = () => false): Promise<void> {
+  await SafetensorsFile.reading(path, async (file) => {
+    const known = new Set(targets.map(({ name }) => name));
+    for (const target of targets) await file.read(target);
+    const surplus = [...file.tensors.keys()].find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
+    if (surplus !== undefined) throw unexpected(path, surplus);
+  });
+}
+
+/** Weights that nothing would use mean that something else would be computed than the model. */
+const unexpected = (path: string, name: string): C3Error =>
+  new C3Error('model', `${path}: tensor ${shown(name)} has no place in the architecture that config.json describes; the weights do not belong to it.`);
+
+const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
+
+async function sizeOf(path: string): Promise<number | null> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => null,
+  );
+}
+
+async function readIndex(path: string): Promise<Readonly<Record<string, string>>> {
+  const wrong = (what: string): C3Error => new C3Error('model', `${path} ${what}; copy the weights again from their source.`);
+  if (((await sizeOf(path)) ?? 0) > MAX_INDEX_BYTES) throw wrong('is far longer than an index');
+  let json: unknown;
+  try {
+    json = JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw wrong(`cannot be read (${messageOf(error)})`);
+  }
+  const parsed = indexSchema.safeParse(json);
+  if (!parsed.success) throw wrong('has no weight_map from tensors to files');
+  return parsed.data.weight_map;
+}
