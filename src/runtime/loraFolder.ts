@@ -6,6 +6,7 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 import { ADAPTER_MODULES, adapterModules, adapterParameterCount, adapterViews, type AdapterOrigin, type AdapterSettings } from './lora.ts';
 import type { ParameterView } from './model.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from './safetensors.ts';
+import { SafetensorsFile } from './safetensorsFile.ts';
 import type { TransformerConfig } from './transformer.ts';
 import { writeWhole } from './wholeFile.ts';
 
@@ -47,7 +48,7 @@ export interface StoredAdapter {
 }
 
 /** The settings as adapter_config.json names them. */
-const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings): Record<string, unknown> => ({ peft_type: 'LORA', r: rank, lora_alpha: alpha, target_modules: ADAPTER_MODULES.filter((module) => targetModules.includes(module)) });
+export const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings): Record<string, unknown> => ({ peft_type: 'LORA', r: rank, lora_alpha: alpha, target_modules: ADAPTER_MODULES.filter((module) => targetModules.includes(module)) });
 
 /**
  * Reads settings.
@@ -95,6 +96,11 @@ export async function saveAdapter(folder: string, config: TransformerConfig, ori
   // The configuration last: a folder that has one is complete.
   await saveAdapterFile(join(folder, ADAPTER_WEIGHTS_FILE), config, origin, parameters);
   await writeWhole(join(folder, ADAPTER_CONFIG_FILE), Buffer.from(`${JSON.stringify(json, null, 2)}\n`));
+}
+
+/** True for a file that `saveAdapterFile` wrote. @throws C3Error('model') where it is no safetensors file */
+export async function isAdapterFile(path: string): Promise<boolean> {
+  return SafetensorsFile.reading(path, ({ tensors }) => Promise.resolve([...tensors.keys()].some((name) => name.startsWith(PREFIX))));
 }
 
 /** Reads a folder that PEFT or `saveAdapter` wrote. @throws C3Error('model') naming file and key or tensor */
