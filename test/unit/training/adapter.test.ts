@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { ModelHost, type ModelRuntime } from '../../../src/runtime/host.ts';
 import { ADAPTER_MODULES } from '../../../src/runtime/lora.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { checkpointFile } from '../../../src/training/checkpoints.ts';
 import { readConfig, runAdapter } from '../../../src/training/config.ts';
+import { FAMILIES, folderOf } from '../golden.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
 
 const OVERRIDES = ['steps=4', 'checkpoint_every=2', 'adapter.rank=4', 'adapter.alpha=16', 'adapter.target_modules=[q_proj, v_proj, down_proj]', 'ppo.learning_rate=0.02', 'evaluation.instances=0'];
@@ -20,10 +22,17 @@ after(() => {
   team.remove();
 });
 
+/** Random models know no answer; about half of their messages have an even length. */
+const evenLength: Evaluator = { name: 'even-length', evaluate: (_, text) => ({ score: text.length % 2 === 0 ? 1 : 0, rule: 'even-length' }) };
+const TEAMS = [
+  { name: 'the tiny team', folder: (): string => team.folder, evaluator: answerEvaluator },
+  ...FAMILIES.map((family) => ({ name: `the ${family} checkpoint`, folder: (): string => folderOf(family), evaluator: evenLength })),
+];
+
 describe('a run that trains an adapter', () => {
-  it('begins at the base without divergence, moves off it, and leaves snapshots that load again', async (t) => {
-    const { start, store, base, snapshotFolder } = await tinyWorld(t, team.folder);
-    await start({ overrides: OVERRIDES, evaluation: [] });
+  for (const { name, folder, evaluator } of TEAMS) it(`${name}: begins at the base without divergence, moves off it, and leaves snapshots that load again`, async (t) => {
+    const { start, store, base, snapshotFolder } = await tinyWorld(t, folder());
+    await start({ overrides: OVERRIDES, evaluation: [], evaluator });
     const metrics = store.steps('run-1', 0, 10).map((step) => step.metrics ?? assert.fail());
     assert.equal(metrics.length, 4);
     assert.equal(metrics[0]?.kl, 0);
@@ -38,10 +47,10 @@ describe('a run that trains an adapter', () => {
     assert.equal(new Set(snapshots.map(({ id }) => id)).size, 5);
     const fresh = new ModelHost({ threads: 1 });
     t.after(() => fresh.close());
-    await fresh.load(team.folder);
+    await fresh.load(folder());
     for (const { id, file } of snapshots.slice(1)) {
       assert.equal(await fresh.loadSnapshot(file ?? ''), id);
-      assert.ok(statSync(file ?? '').size < statSync(join(team.folder, 'model.safetensors')).size / 2);
+      assert.ok(statSync(file ?? '').size < statSync(join(folder(), 'model.safetensors')).size / 2);
     }
     assert.equal(await fresh.loadCheckpoint(checkpointFile(snapshotFolder, 'run-1', 2)), snapshots[2]?.id);
   });
