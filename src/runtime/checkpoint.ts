@@ -1,7 +1,9 @@
-/** The whole state of training in one file: parameters, AdamW's two moments and its step. */
+/** The whole state of training in one file: parameters, or those of an adapter and whose they are; AdamW's two moments and its step. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { C3Error, messageOf } from '../shared/errors.ts';
+import { adapterParameterCount, type AdapterOrigin } from './lora.ts';
+import { parseAdapterSettings, settingsToJson } from './loraFolder.ts';
 import { parameterCount } from './model.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 import type { TrainingState } from './trainer.ts';
@@ -13,7 +15,7 @@ const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 /** Writes a training state as float32 safetensors, whole or not at all. @throws C3Error('store') */
 export async function saveTrainingState(state: TrainingState, path: string): Promise<void> {
   const tensors = VECTORS.map((name) => ({ name, shape: [state[name].length], data: state[name] }));
-  await writeWhole(path, writeSafetensors(tensors, 'F32', { step: String(state.step), sha256: digest(state) }));
+  await writeWhole(path, writeSafetensors(tensors, 'F32', { step: String(state.step), ...originToText(state), sha256: digest(state) }));
 }
 
 /** Reads a training state of an architecture. @throws C3Error('model') when the file is missing, damaged or another model's */
@@ -25,18 +27,28 @@ export async function loadTrainingState(config: TransformerConfig, path: string)
     throw new C3Error('model', `Cannot read the checkpoint ${path}: ${messageOf(error)}; resume from an older one.`, { cause: error });
   }
   const { tensors, metadata } = readSafetensors(bytes, path);
+  const origin = originOf(metadata, path);
+  const count = origin === undefined ? parameterCount(config) : adapterParameterCount(config, origin.settings);
   const vector = (name: (typeof VECTORS)[number]): Float32Array => {
     const data = tensors.get(name)?.data;
-    if (data?.length !== parameterCount(config)) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${String(data?.length ?? 0)} numbers; delete it.`);
+    if (data?.length !== count) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${String(data?.length ?? 0)} numbers; delete it.`);
     return data;
   };
-  const state = { parameters: vector('parameters'), momentum: vector('momentum'), variance: vector('variance'), step: Number(metadata['step']) };
+  const state: TrainingState = { ...(origin !== undefined && { adapter: origin }), parameters: vector('parameters'), momentum: vector('momentum'), variance: vector('variance'), step: Number(metadata['step']) };
   if (metadata['sha256'] !== digest(state)) throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
   return state;
 }
 
+/** Metadata that say whose parameters these are; none for a whole model's. */
+const originToText = ({ adapter }: TrainingState): Record<string, string> => (adapter === undefined ? {} : { adapter: JSON.stringify(settingsToJson(adapter.settings)), base: adapter.base });
+
+function originOf({ adapter, base }: Readonly<Record<string, string>>, path: string): AdapterOrigin | undefined {
+  return adapter === undefined ? undefined : { settings: parseAdapterSettings(adapter, path), base: base ?? '' };
+}
+
 function digest(state: TrainingState): string {
   const hash = createHash('sha256').update(`${String(state.step)}\n`);
+  for (const text of Object.values(originToText(state))) hash.update(`${text}\n`);
   for (const name of VECTORS) {
     const { buffer, byteOffset, byteLength } = state[name];
     hash.update(new Uint8Array(buffer, byteOffset, byteLength));

@@ -1,7 +1,7 @@
 /** Sets of parameters on the device, so that a snapshot is uploaded once and not with every call. */
 import { disposeAll } from './deviceTensor.ts';
 import { DeviceMemory, type Held } from './deviceMemory.ts';
-import { parameterFeeds } from './model.ts';
+import { graphParameterViews, viewFeeds, type ParameterView } from './model.ts';
 import type { DeviceSettings } from './session.ts';
 import type { TransformerConfig } from './transformer.ts';
 
@@ -10,18 +10,19 @@ const KEPT = 3;
 
 export class DeviceWeights {
   readonly memory: DeviceMemory;
-  private readonly config: TransformerConfig;
+  private readonly views: readonly ParameterView[];
   /** By the vector that they are a copy of, the longest unused first. */
   private readonly sets = new Map<Float32Array, Held>();
 
-  constructor(config: TransformerConfig, device: DeviceSettings) {
-    this.config = config;
+  /** @param views the layout of the vectors: the whole model's, unless only a part of it is kept here */
+  constructor(config: TransformerConfig, device: DeviceSettings, views: readonly ParameterView[] = graphParameterViews(config)) {
+    this.views = views;
     this.memory = new DeviceMemory(device);
   }
 
   /** The parameters by name. They stay this object's, and the last few sets asked for stay on the device. @param flat never changed again */
   async of(flat: Float32Array): Promise<Held> {
-    const held = this.sets.get(flat) ?? (await this.memory.upload(parameterFeeds(this.config, flat)));
+    const held = this.sets.get(flat) ?? (await this.memory.upload(viewFeeds(this.views, flat)));
     this.put(flat, held);
     return held;
   }

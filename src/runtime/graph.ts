@@ -142,15 +142,26 @@ export class Graph {
     return output;
   }
 
-  /** The serialised model. */
+  /** The serialised model, without what no output needs: ONNX Runtime would compute it all the same. */
   toModel(): Uint8Array {
     return encodeModel({
       name: this.name,
-      nodes: this.onnxNodes,
+      nodes: this.neededNodes(),
       initializers: [...this.initializers.values()],
       inputs: this.graphInputs,
       outputs: this.graphOutputs,
     });
+  }
+
+  /** The nodes that an output depends on, in order. */
+  private neededNodes(): OnnxNode[] {
+    const needed = new Set(this.graphOutputs.map(({ name }) => name));
+    const isNeeded = (node: OnnxNode): boolean => {
+      if (!node.outputs.some((name) => needed.has(name))) return false;
+      for (const name of node.inputs) needed.add(name);
+      return true;
+    };
+    return this.onnxNodes.toReversed().filter(isNeeded).reverse();
   }
 
   private constant(dtype: DType, data: Float32Array | Float64Array | BigInt64Array | Int32Array, shape: readonly number[]): Value {

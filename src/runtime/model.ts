@@ -27,7 +27,8 @@ export const parameterViews = (config: TransformerConfig): readonly ParameterVie
 /** The same vector as graphs take it. */
 export const graphParameterViews = (config: TransformerConfig): readonly ParameterView[] => consecutiveViews(graphParameterSpecs(config));
 
-function consecutiveViews(specs: readonly ParameterSpec[]): readonly ParameterView[] {
+/** Parameters one after the other in a flat vector. */
+export function consecutiveViews(specs: readonly ParameterSpec[]): readonly ParameterView[] {
   let offset = 0;
   return specs.map(({ name, shape }) => {
     const length = shape.reduce((product, dim) => product * dim, 1);
@@ -43,7 +44,12 @@ export function parameterCount(config: TransformerConfig): number {
 
 /** One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds. */
 export function parameterFeeds(config: TransformerConfig, flat: Float32Array, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
-  return Object.fromEntries(graphParameterViews(config).map(({ name, shape, offset, length }) => [rename(name), floats(flat.subarray(offset, offset + length), shape)]));
+  return viewFeeds(graphParameterViews(config), flat, rename);
+}
+
+/** The same for any layout of a flat vector. */
+export function viewFeeds(views: readonly ParameterView[], flat: Float32Array, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
+  return Object.fromEntries(views.map(({ name, shape, offset, length }) => [rename(name), floats(flat.subarray(offset, offset + length), shape)]));
 }
 
 /**

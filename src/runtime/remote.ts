@@ -3,7 +3,7 @@ import { Worker, type MessagePort } from 'node:worker_threads';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
-import { ModelHost, type ModelInfo, type ModelRuntime, type StepReport } from './host.ts';
+import { ModelHost, type AdapterStart, type ModelInfo, type ModelRuntime, type StepReport } from './host.ts';
 import type { TrainingContext } from './pack.ts';
 import type { DeviceSettings } from './session.ts';
 import type { StepSettings } from './trainer.ts';
@@ -79,6 +79,10 @@ async function perform(host: ModelHost, call: Call, control: Required<Generation
       return host.loadCheckpoint(...call.arguments);
     case 'saveSnapshot':
       return host.saveSnapshot(...call.arguments);
+    case 'saveAdapter':
+      return host.saveAdapter(...call.arguments);
+    case 'loadAdapter':
+      return host.loadAdapter(...call.arguments);
     case 'releaseSnapshot':
       return host.releaseSnapshot(...call.arguments);
     case 'close':
@@ -141,8 +145,8 @@ class RemoteRuntime implements ModelRuntime {
     return this.call<Float32Array[][]>({ method: 'score', arguments: [snapshot, contexts, temperature] }, cancelled);
   }
 
-  beginTraining(snapshot: string): Promise<void> {
-    return this.call<undefined>({ method: 'beginTraining', arguments: [snapshot] });
+  beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
+    return this.call<undefined>({ method: 'beginTraining', arguments: adapter === undefined ? [snapshot] : [snapshot, adapter] });
   }
 
   step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport> {
@@ -163,6 +167,14 @@ class RemoteRuntime implements ModelRuntime {
 
   saveSnapshot(snapshot: string, path: string): Promise<void> {
     return this.call<undefined>({ method: 'saveSnapshot', arguments: [snapshot, path] });
+  }
+
+  saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<void> {
+    return this.call<undefined>({ method: 'saveAdapter', arguments: [snapshot, folder, baseModel] });
+  }
+
+  loadAdapter(folder: string, base: string): Promise<string> {
+    return this.call<string>({ method: 'loadAdapter', arguments: [folder, base] });
   }
 
   releaseSnapshot(snapshot: string): Promise<void> {

@@ -7,7 +7,9 @@ import type { Graph } from './graph.ts';
 import { found, type Held } from './deviceMemory.ts';
 import { disposeAll } from './deviceTensor.ts';
 import { DeviceWeights } from './deviceWeights.ts';
-import { graphParameterViews, parameterCount, parameterFeeds } from './model.ts';
+import { adapterViews, type AdapterOrigin, type AdapterSettings } from './lora.ts';
+import { AdapterMerge } from './loraGraph.ts';
+import { graphParameterViews, viewFeeds, type ParameterView } from './model.ts';
 import { checkContexts, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
 import { floatData, floats, keepsOutputs, Session, type DeviceSettings, type Feeds, type Outputs } from './session.ts';
 import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
@@ -15,6 +17,8 @@ import type { TransformerConfig } from './transformer.ts';
 
 /** Everything an optimiser step changes. */
 export interface TrainingState {
+  /** Whose parameters these are; left out: the whole model's. */
+  readonly adapter?: AdapterOrigin;
   readonly parameters: Float32Array;
   readonly momentum: Float32Array;
   readonly variance: Float32Array;
@@ -49,30 +53,61 @@ export interface StepResult {
 /** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
 export const MICRO_BATCH_TOKENS = 2048;
 
-export const initialState = (parameters: Float32Array): TrainingState => ({
+export const initialState = (parameters: Float32Array, adapter?: AdapterOrigin): TrainingState => ({
+  ...(adapter !== undefined && { adapter }),
   parameters,
   momentum: new Float32Array(parameters.length),
   variance: new Float32Array(parameters.length),
   step: 0,
 });
 
+/** What an adapter is trained over. */
+export interface AdapterBase {
+  readonly settings: AdapterSettings;
+  /** The model's parameters, which stay as they are. */
+  readonly parameters: Float32Array;
+}
+
 /** Compiled training graphs of one architecture, made when first needed. */
 export class Trainer {
   private readonly config: TransformerConfig;
   private readonly device: DeviceSettings;
   private readonly weights: DeviceWeights;
+  /** The layout of what is trained, and where it is on the device: the weights themselves, or an adapter beside them. */
+  private readonly views: readonly ParameterView[];
+  private readonly trained: DeviceWeights;
+  private readonly adapter: AdapterBase | undefined;
+  private merge: Promise<AdapterMerge> | undefined;
+  /** The weights that the last adapter asked for makes. */
+  private merged: { readonly of: Float32Array; readonly parameters: Float32Array } | undefined;
   private readonly ownsWeights: boolean;
   private readonly sessions = new Map<string, Promise<Session>>();
   private nothing: Held | undefined;
   /** The moments of the state that the last step returned, where they are not in its arrays yet. */
   private moments: { readonly of: TrainingState; readonly held: Held } | undefined;
 
-  /** @param weights parameters on the device, where a generator shares them; whoever made them releases them, after this */
-  constructor(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights) {
+  /**
+   * @param weights parameters on the device, where a generator shares them; whoever made them releases them, after this
+   * @param adapter trains an adapter over these parameters: a training state then holds the adapter's parameters only
+   */
+  constructor(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights, adapter?: AdapterBase) {
     this.config = config;
     this.device = device;
     this.weights = weights ?? new DeviceWeights(config, device);
     this.ownsWeights = weights === undefined;
+    this.adapter = adapter;
+    this.views = adapter === undefined ? graphParameterViews(config) : adapterViews(config, adapter.settings);
+    this.trained = adapter === undefined ? this.weights : new DeviceWeights(config, device, this.views);
+  }
+
+  /** The model's parameters in a state: its own, or those that its adapter makes. What a state's steps see and what a snapshot of it must hold are the same bits. */
+  async parametersOf({ parameters }: TrainingState): Promise<Float32Array> {
+    if (this.adapter === undefined) return parameters;
+    if (this.merged?.of !== parameters) {
+      this.merge ??= AdapterMerge.create(this.config, this.adapter.settings, this.device);
+      this.merged = { of: parameters, parameters: await (await this.merge).weights(this.adapter.parameters, parameters) };
+    }
+    return this.merged.parameters;
   }
 
   /**
@@ -99,12 +134,13 @@ export class Trainer {
    */
   async step(state: TrainingState, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepResult> {
     checkContexts(this.config, contexts);
-    const weights = await this.weights.of(state.parameters);
-    const { sums, ...totals } = await this.gradients(weights, contexts, settings, cancelled);
+    const weights = await this.weights.of(await this.parametersOf(state));
+    const trained = await this.trained.of(state.parameters);
+    const { sums, ...totals } = await this.gradients({ ...weights, ...trained }, contexts, settings, cancelled);
     if (sums === undefined) return { state, ...totals, gradientNorm: 0 };
     try {
       return keepsOutputs(this.device)
-        ? await this.updateOnDevice(state, weights, sums, settings.learningRate, totals)
+        ? await this.updateOnDevice(state, trained, sums, settings.learningRate, totals)
         : await this.updateInMemory(state, sums, settings.learningRate, totals);
     } finally {
       disposeAll(Object.values(sums));
@@ -116,7 +152,7 @@ export class Trainer {
     if (this.moments?.of !== state) return;
     const { held } = this.moments;
     const tensors = await this.weights.memory.download(held);
-    for (const { name, offset } of graphParameterViews(this.config)) {
+    for (const { name, offset } of this.views) {
       state.momentum.set(floatData(tensors, momentumName(name)), offset);
       state.variance.set(floatData(tensors, varianceName(name)), offset);
     }
@@ -126,7 +162,7 @@ export class Trainer {
   private async gradients(weights: Held, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<Totals & { readonly sums: Held | undefined }> {
     const tokens = contexts.reduce((total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
     const totals = { loss: 0, kl: 0, clipFraction: 0, ratioDeviation: 0, tokens: 0, padding: 0 };
-    const session = await this.session(settings.loss, () => buildGradientGraph(this.config, settings), this.exact, graphParameterViews(this.config).map(({ name }) => gradientName(name)));
+    const session = await this.session(settings.loss, () => buildGradientGraph(this.config, { loss: settings.loss, ...(this.adapter !== undefined && { adapter: this.adapter.settings }) }), this.exact, this.views.map(({ name }) => gradientName(name)));
     const batches = packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 1 / tokens);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
     let sums: Held | undefined;
@@ -135,7 +171,7 @@ export class Trainer {
         if (cancelled()) throw new CancelledError();
         const { outputs, kept } = await session.runKeeping({
           ...weights,
-          ...renamed(this.config, sums ?? (await this.zeros()), gradientName, accumulatedName),
+          ...renamed(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),
           ...(settings.loss === 'ppo' ? { ...batch.feeds, klCoefficient: scalar(settings.klCoefficient) } : supervisedFeeds(batch)),
           temperature: scalar(settings.temperature),
         });
@@ -160,22 +196,21 @@ export class Trainer {
   private async updateInMemory(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
     const t = state.step + 1;
     const read = await this.weights.memory.download(sums);
-    const gradients = graphParameterViews(this.config).map(({ name, offset }) => ({ offset, values: floatData(read, gradientName(name)) }));
+    const gradients = this.views.map(({ name, offset }) => ({ offset, values: floatData(read, gradientName(name)) }));
     const norm = gradientNorm(gradients);
     checkFinite(totals.loss + norm, t);
-    const parameters = adamwStep(state, gradients, norm, learningRate, t, ADAMW);
-    return { state: { parameters, momentum: state.momentum, variance: state.variance, step: t }, ...totals, gradientNorm: norm };
+    return { state: { ...state, parameters: adamwStep(state, gradients, norm, learningRate, t, ADAMW), step: t }, ...totals, gradientNorm: norm };
   }
 
   /** AdamW on the device. Nothing of the state changes unless the result is finite. */
-  private async updateOnDevice(state: TrainingState, weights: Held, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+  private async updateOnDevice(state: TrainingState, trained: Held, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
     const t = state.step + 1;
-    const names = graphParameterViews(this.config).map(({ name }) => name);
+    const names = this.views.map(({ name }) => name);
     const changed = names.flatMap((name) => [name, momentumName(name), varianceName(name)]);
-    const session = await this.session('update', () => buildUpdateGraph(this.config, ADAMW), this.device, changed.map(updatedName));
+    const session = await this.session('update', () => buildUpdateGraph(this.config, ADAMW, 'float32', this.views), this.device, changed.map(updatedName));
     const moments = await this.momentsOf(state);
     const { outputs, kept } = await session.runKeeping({
-      ...weights,
+      ...trained,
       ...sums,
       ...moments,
       learningRate: scalar(learningRate),
@@ -193,11 +228,11 @@ export class Trainer {
     const updated = pick(names);
     const read = await this.weights.memory.download(updated);
     const parameters = new Float32Array(state.parameters.length);
-    for (const { name, offset } of graphParameterViews(this.config)) parameters.set(floatData(read, name), offset);
-    const next: TrainingState = { parameters, momentum: state.momentum, variance: state.variance, step: t };
+    for (const { name, offset } of this.views) parameters.set(floatData(read, name), offset);
+    const next: TrainingState = { ...state, parameters, step: t };
     this.forgetMoments();
     this.moments = { of: next, held: pick(names.flatMap((name) => [momentumName(name), varianceName(name)])) };
-    this.weights.put(parameters, updated);
+    this.trained.put(parameters, updated);
     return { state: next, ...totals, gradientNorm: norm };
   }
 
@@ -205,7 +240,7 @@ export class Trainer {
   private async momentsOf(state: TrainingState): Promise<Held> {
     if (this.moments?.of === state) return this.moments.held;
     this.forgetMoments();
-    const held = await this.weights.memory.upload({ ...parameterFeeds(this.config, state.momentum, momentumName), ...parameterFeeds(this.config, state.variance, varianceName) });
+    const held = await this.weights.memory.upload({ ...viewFeeds(this.views, state.momentum, momentumName), ...viewFeeds(this.views, state.variance, varianceName) });
     this.moments = { of: state, held };
     return held;
   }
@@ -220,9 +255,11 @@ export class Trainer {
     if (this.nothing !== undefined) disposeAll(Object.values(this.nothing));
     this.nothing = undefined;
     // Those that a step left there belong to its graph.
-    this.weights.clear();
+    this.trained.clear();
     for (const session of this.sessions.values()) await (await session).release();
     this.sessions.clear();
+    await (await this.merge)?.release();
+    if (this.trained !== this.weights) await this.trained.release();
     if (this.ownsWeights) await this.weights.release();
   }
 
@@ -233,7 +270,8 @@ export class Trainer {
 
   /** Sums before the first micro-batch. */
   private async zeros(): Promise<Held> {
-    this.nothing ??= await this.weights.memory.upload(parameterFeeds(this.config, new Float32Array(parameterCount(this.config)), gradientName));
+    const numbers = this.views.reduce((total, { length }) => total + length, 0);
+    this.nothing ??= await this.weights.memory.upload(viewFeeds(this.views, new Float32Array(numbers), gradientName));
     return this.nothing;
   }
 
@@ -258,8 +296,8 @@ const scalar = (value: number): Tensor => floats(new Float32Array([value]), [1])
 const numberOf = (outputs: Outputs, name: string): number => floatData(outputs, name)[0] ?? NaN;
 
 /** One tensor per parameter under other names. */
-const renamed = (config: TransformerConfig, held: Held, from: (name: string) => string, to: (name: string) => string): Held =>
-  Object.fromEntries(graphParameterViews(config).map(({ name }) => [to(name), found(held, from(name))]));
+const renamed = (views: readonly ParameterView[], held: Held, from: (name: string) => string, to: (name: string) => string): Held =>
+  Object.fromEntries(views.map(({ name }) => [to(name), found(held, from(name))]));
 
 const SCORE_INPUTS = ['tokens', 'positions', 'segments', 'slots', 'ones', 'selected', 'inverse', 'targets'];
 

@@ -2,6 +2,8 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { ESTIMATORS } from '../credit/creditBucket.ts';
+import type { AdapterStart } from '../runtime/host.ts';
+import { ADAPTER_MODULES } from '../runtime/lora.ts';
 import { DEVICE_REQUESTS } from '../shared/devices.ts';
 import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
 import type { Sampling } from '../shared/records.ts';
@@ -18,6 +20,16 @@ export const configSchema = z.strictObject({
   seed: z.int().min(0).default(0),
   /** A model folder, relative to the file; `bundled` is the team that comes with the product. */
   model: z.string().min(1).default('bundled'),
+  /** Low-rank factors that are trained over the model as it is (LoRA); null trains all of it. */
+  adapter: z
+    .strictObject({
+      rank: positive.max(4096).default(16),
+      /** The factors' product counts alpha / rank. */
+      alpha: z.number().positive().max(1e6).default(32),
+      target_modules: z.array(z.enum(ADAPTER_MODULES)).min(1).default([...ADAPTER_MODULES]),
+    })
+    .nullable()
+    .default(null),
   /** A protocol file (JSON or YAML), relative to the file; `bundled` is reasoner and actor. */
   protocol: z.string().min(1).default('bundled'),
   task: z
@@ -95,6 +107,11 @@ export function runSampling(config: RunConfig): Sampling {
   return { temperature, topP, topK, maxNewTokens };
 }
 
+/** The adapter that a configuration asks for, drawn from the run's seed; undefined where the whole model is trained. */
+export function runAdapter({ adapter, seed }: RunConfig): AdapterStart | undefined {
+  return adapter === null ? undefined : { settings: { rank: adapter.rank, alpha: adapter.alpha, targetModules: adapter.target_modules }, seed };
+}
+
 /**
  * Reads a configuration with overrides.
  * @param text YAML or JSON; empty for the defaults
@@ -161,7 +178,8 @@ function errorAt(path: KeyPath, problem: string, document: SourceDocument, overr
 
 /** The keys that the schema knows below a path. */
 function keysAt(path: KeyPath): string[] {
-  let value: unknown = configSchema.parse({});
+  // An adapter has keys where it is not left out.
+  let value: unknown = configSchema.parse({ adapter: {} });
   for (const part of path) value = typeof value === 'object' && value !== null ? new Map<string | number, unknown>(Object.entries(value)).get(part) : undefined;
   return typeof value === 'object' && value !== null ? Object.keys(value) : [];
 }

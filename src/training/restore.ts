@@ -3,6 +3,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { Snapshot } from '../shared/records.ts';
 import type { StoreReader } from '../store/types.ts';
 import { checkpointFile, checkpointsOf } from './checkpoints.ts';
+import { runAdapter } from './config.ts';
 import { learn, type LearnInput } from './learn.ts';
 
 export interface RestoreInput extends LearnInput {
@@ -41,7 +42,7 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
 }
 
 /** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it stands after */
-async function nearestCheckpoint({ runtime, store, run, base, snapshotFolder }: RestoreInput, iteration: number): Promise<number> {
+async function nearestCheckpoint({ runtime, store, run, config, base, snapshotFolder }: RestoreInput, iteration: number): Promise<number> {
   for (const step of await checkpointsOf(snapshotFolder, run)) {
     if (step > iteration) continue;
     try {
@@ -56,6 +57,6 @@ async function nearestCheckpoint({ runtime, store, run, base, snapshotFolder }: 
       if (!(error instanceof C3Error && error.kind === 'model')) throw error;
     }
   }
-  await runtime.beginTraining(base);
+  await runtime.beginTraining(base, runAdapter(config));
   return 0;
 }

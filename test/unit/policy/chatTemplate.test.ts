@@ -1,4 +1,7 @@
-/** Chat templates and tokenizers of the families; what is expected was made with Transformers, Jinja2 and the Rust library tokenizers. */
+/**
+ * Chat templates and tokenizers of the families. Beside the golden models: small tokenizers with the rules of Qwen and Llama 3 (splitting, normal form, special
+ * tokens, first token) and templates in their manner; what is expected was made with the Rust library tokenizers 0.23.2 and Jinja2 3.1.6.
+ */
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

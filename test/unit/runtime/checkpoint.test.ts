@@ -33,6 +33,22 @@ describe('a training state', () => {
     assert.deepEqual(readdirSync(folder), ['checkpoint.safetensors']);
   });
 
+  it('says whose parameters it has where they are an adapter\'s, and that cannot be changed either', async (t) => {
+    const path = join(temporaryFolder(t), 'checkpoint.safetensors');
+    const adapter = { settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] }, base: 'ab12' } as const;
+    // A [2, 16] and B [12, 2] in both layers.
+    const part = { adapter, parameters: vector(1).slice(0, 112), momentum: vector(2).slice(0, 112), variance: vector(3).slice(0, 112), step: 7 };
+    await saveTrainingState(part, path);
+    assert.deepEqual(await loadTrainingState(TINY, path), part);
+    const bytes = readFileSync(path);
+    for (const [from, to] of [['ab12', 'ab13'], ['0.5', '0.6']] as const) {
+      writeFileSync(path, Buffer.from(bytes.toString('latin1').replace(from, to), 'latin1'));
+      await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /is damaged/));
+    }
+    await saveTrainingState({ ...part, parameters: vector(1) }, path);
+    await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /no checkpoint of this model/));
+  });
+
   it('is refused when anything of it is damaged, cut or of another model', async (t) => {
     const path = join(temporaryFolder(t), 'checkpoint.safetensors');
     await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /Cannot read the checkpoint/));

@@ -7,75 +7,11 @@ import { parameterFeeds, parameterViews } from '../../../src/runtime/model.ts';
 import { packContexts, type TrainingContext } from '../../../src/runtime/pack.ts';
 import { accumulatedName, buildGradientGraph, gradientName, type LossKind } from '../../../src/runtime/trainingGraph.ts';
 import type { TransformerConfig } from '../../../src/runtime/transformer.ts';
-import { messageLogprobs } from '../../support/referenceTransformer.ts';
-import { context, flatOutput, QWEN2, QWEN3, runGraph, scalar, testParameters, TINY, weightsOf } from './models.ts';
+import { along, contextsFor, KL, lossOf, ppoTerm, slope, TEMPERATURE, tokensOf, type Token } from './losses.ts';
+import { flatOutput, QWEN2, QWEN3, runGraph, scalar, testParameters, TINY } from './models.ts';
 import { item, present, range, testStream, total } from './nd.ts';
 
-const TEMPERATURE = 0.75;
-const KL = 0.125;
 const DIRECTIONS = 3;
-/** So small that no token crosses a bound of the clip on the way. */
-const STEP = 3e-6;
-
-/** One token of the loss: log-probability now, when sampled and under the reference policy, and the advantage. */
-interface Token {
-  readonly now: number;
-  readonly behaviour: number;
-  readonly reference: number;
-  readonly advantage: number;
-}
-
-/** PPO with clipping at 0.2 and beta times k3, as C3's Appendix D states them. */
-function ppoTerm({ now, behaviour, reference, advantage }: Token): number {
-  const ratio = Math.exp(now - behaviour);
-  const clipped = Math.min(1.2, Math.max(0.8, ratio));
-  const difference = Math.min(10, Math.max(-10, reference - now));
-  return -Math.min(ratio * advantage, clipped * advantage) + KL * (Math.exp(difference) - difference - 1);
-}
-
-/** Every token of the contexts under the given parameters, each message alone. */
-function tokensOf(config: TransformerConfig, parameters: ArrayLike<number>, contexts: readonly TrainingContext[]): Token[] {
-  const weights = weightsOf(config, parameters);
-  return contexts.flatMap(({ prompt, messages }) =>
-    messages.flatMap(({ tokens, behaviour, reference, advantages }) =>
-      messageLogprobs(config, weights, prompt, tokens, TEMPERATURE).map((now, index) => ({
-        now,
-        behaviour: item(behaviour, index),
-        reference: item(reference, index),
-        advantage: item(advantages, index),
-      })),
-    ),
-  );
-}
-
-const lossOf = (kind: LossKind, tokens: readonly Token[]): number => total(tokens.map((token) => (kind === 'ppo' ? ppoTerm(token) : -token.now))) / tokens.length;
-
-/**
- * Log-ratios inside the clip range and on both sides of it, with advantages of both signs, so that the surrogate is flat for some tokens and
- * steep for others; reference policies nearby, and one beyond the cut of the log-ratio.
- */
-const LOG_RATIOS = [0.05, 0.5, -0.5, 0.5, -0.5, -0.1, 0];
-const ADVANTAGES = [1, 1, -1, -1, 1, -0.5, 0.75];
-const REFERENCE_GAPS = [0.3, -0.4, -11.5, 1.1, 0, -0.2];
-
-function contextsFor(config: TransformerConfig, flat: Float32Array): TrainingContext[] {
-  let position = 0;
-  return [context('a', 5, 4, 1, 3), context('b', 2, 6), context('c', 8, 2, 3)].map(({ prompt, messages }) => ({
-    prompt,
-    messages: messages.map(({ tokens }) => {
-      const now = messageLogprobs(config, weightsOf(config, flat), prompt, tokens, TEMPERATURE);
-      const first = position;
-      position += tokens.length;
-      const cycle = (values: readonly number[], index: number): number => item(values, (first + index) % values.length);
-      return {
-        tokens,
-        behaviour: Float32Array.from(now, (value, index) => value - cycle(LOG_RATIOS, index)),
-        reference: Float32Array.from(now, (value, index) => value + cycle(REFERENCE_GAPS, index)),
-        advantages: Float32Array.from(now, (_, index) => cycle(ADVANTAGES, index)),
-      };
-    }),
-  }));
-}
 
 async function trainingOutputs(kind: LossKind, config: TransformerConfig, flat: Float32Array, contexts: readonly TrainingContext[], float: FloatType): Promise<Record<string, Float64Array>> {
   const count = tokensOf(config, flat, contexts).length;
@@ -87,13 +23,8 @@ async function trainingOutputs(kind: LossKind, config: TransformerConfig, flat: 
   return runGraph(buildGradientGraph(config, { loss: kind, float }), config, flat, { ...nothing, ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) });
 }
 
-/** (L(p + h d) - L(p - h d)) / 2h in float64. */
-function slope(kind: LossKind, config: TransformerConfig, flat: Float32Array, contexts: readonly TrainingContext[], direction: Float64Array): number {
-  const lossAt = (step: number): number => lossOf(kind, tokensOf(config, Float64Array.from(flat, (value, index) => value + step * item(direction, index)), contexts));
-  return (lossAt(STEP) - lossAt(-STEP)) / (2 * STEP);
-}
-
-const along = (gradient: Float64Array, direction: Float64Array): number => total(gradient.map((value, index) => value * item(direction, index)));
+/** Parameters moved along a direction. */
+const moved = (flat: Float32Array, direction: Float64Array) => (distance: number): Float64Array => Float64Array.from(flat, (value, index) => value + distance * item(direction, index));
 
 const CONFIGS: Readonly<Record<string, TransformerConfig>> = { 'a tied head': TINY, 'an untied head, one layer': { ...TINY, tieEmbeddings: false, layers: 1, keyValueHeads: 4 }, 'biases of queries, keys and values': QWEN2, 'normalised heads': QWEN3 };
 
@@ -108,7 +39,7 @@ for (const kind of ['ppo', 'supervised'] as const) {
           for (const draw of range(DIRECTIONS)) {
             const stream = testStream(`direction ${tensor}`, draw);
             const direction = Float64Array.from(flat, (_, index) => (index >= offset && index < offset + length ? stream.normal(index - offset) : 0));
-            const expected = slope(kind, config, flat, contexts, direction);
+            const expected = slope(kind, config, contexts, moved(flat, direction));
             const got = along(gradient, direction);
             assert.ok(Math.abs(got - expected) <= 1e-3 * Math.abs(expected), `${tensor}, direction ${draw}: ${got} is not ${expected}`);
           }
@@ -123,7 +54,7 @@ for (const kind of ['ppo', 'supervised'] as const) {
       for (const draw of range(DIRECTIONS)) {
         const stream = testStream('direction of all', draw);
         const direction = Float64Array.from(flat, (_, index) => stream.normal(index));
-        const expected = slope(kind, config, flat, contexts, direction);
+        const expected = slope(kind, config, contexts, moved(flat, direction));
         const got = along(gradient, direction);
         assert.ok(Math.abs(got - expected) <= 1e-6 * Math.abs(expected), `${got} is not ${expected}`);
       }

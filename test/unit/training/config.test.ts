@@ -23,6 +23,7 @@ describe('readConfig', () => {
       method: 'c3',
       seed: 0,
       model: 'bundled',
+      adapter: null,
       protocol: 'bundled',
       task: { train_file: null, evaluation_file: null, levels: [1, 1, 1, 1], refuse_overlap: true },
       steps: 36,

@@ -1,0 +1,164 @@
+/** Adapters on disk, in PEFT's layout. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { ADAPTER_MODULES, adapterViews, initialAdapter, type AdapterSettings } from '../../../src/runtime/lora.ts';
+import { loadAdapter, loadAdapterFile, saveAdapter, saveAdapterFile } from '../../../src/runtime/loraFolder.ts';
+import { AdapterMerge } from '../../../src/runtime/loraGraph.ts';
+import { loadModel, snapshotId } from '../../../src/runtime/model.ts';
+import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../src/runtime/safetensors.ts';
+import { initialState, Trainer } from '../../../src/runtime/trainer.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
+import { FAMILIES, folderOf } from '../golden.ts';
+import { context, DEVICE, RUNNING, TINY } from './models.ts';
+import { present, range } from './nd.ts';
+
+const SETTINGS: AdapterSettings = { rank: 2, alpha: 3, targetModules: ['v_proj', 'o_proj'] };
+const FLAT = initialAdapter(TINY, SETTINGS, 1).map((value, index) => value + 0.01 * (index % 7));
+const ORIGIN = { settings: SETTINGS, base: 'ab12' };
+
+let temporary: string;
+before(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'c3-adapter-'));
+});
+after(() => rm(temporary, { recursive: true, force: true }));
+
+async function saved(): Promise<string> {
+  const folder = join(await mkdtemp(join(temporary, 'saved-')), 'adapter');
+  await saveAdapter(folder, TINY, ORIGIN, FLAT, 'Qwen/Qwen2.5-3B-Instruct');
+  return folder;
+}
+
+describe('an adapter folder', () => {
+  it('holds the names, shapes and keys of PEFT', async () => {
+    const folder = await saved();
+    assert.deepEqual((await readdir(folder)).sort(), ['adapter_config.json', 'adapter_model.safetensors']);
+    const { tensors, metadata } = readSafetensors(await readFile(join(folder, 'adapter_model.safetensors')), 'file');
+    assert.equal(metadata['format'], 'pt');
+    const expected = range(2).flatMap((layer) => [
+      [`base_model.model.model.layers.${layer}.self_attn.v_proj.lora_A.weight`, 2, 16],
+      [`base_model.model.model.layers.${layer}.self_attn.v_proj.lora_B.weight`, 12, 2],
+      [`base_model.model.model.layers.${layer}.self_attn.o_proj.lora_A.weight`, 2, 24],
+      [`base_model.model.model.layers.${layer}.self_attn.o_proj.lora_B.weight`, 16, 2],
+    ]);
+    assert.deepEqual([...tensors.values()].map(({ name, shape }) => [name, ...shape]), expected);
+    assert.deepEqual(JSON.parse(await readFile(join(folder, 'adapter_config.json'), 'utf8')), {
+      peft_type: 'LORA', r: 2, lora_alpha: 3, target_modules: ['v_proj', 'o_proj'], task_type: 'CAUSAL_LM', base_model_name_or_path: 'Qwen/Qwen2.5-3B-Instruct',
+      bias: 'none', lora_dropout: 0, fan_in_fan_out: false, use_dora: false, use_rslora: false, inference_mode: true,
+    });
+  });
+
+  it('is read as it was written, and so is its weights file alone', async () => {
+    const folder = await saved();
+    assert.deepEqual(await loadAdapter(folder, TINY), { settings: SETTINGS, parameters: FLAT, base: 'ab12' });
+    assert.deepEqual(await loadAdapterFile(join(folder, 'adapter_model.safetensors'), TINY), { settings: SETTINGS, parameters: FLAT, base: 'ab12' });
+  });
+
+  it('is read as PEFT writes it: no word of ours in it, keys that are off, tensors in another order and in float16', async () => {
+    const folder = await saved();
+    const path = join(folder, 'adapter_model.safetensors');
+    const tensors = [...readSafetensors(await readFile(path), path).tensors.values()].reverse();
+    await writeFile(path, writeSafetensors(tensors.map((tensor) => ({ ...tensor, data: tensor.data.map((value) => Math.round(value * 256) / 256) })), 'F16', { format: 'pt' }));
+    await rewriteConfig(folder, { alpha_pattern: {}, rank_pattern: {}, modules_to_save: null, layers_to_transform: null, bias: 'none', init_lora_weights: true, lora_dropout: 0.05, revision: null, megatron_core: 'megatron.core' });
+    const { parameters, base } = await loadAdapter(folder, TINY);
+    assert.deepEqual(parameters, FLAT.map((value) => Math.round(value * 256) / 256));
+    assert.equal(base, null);
+    await assert.rejects(loadAdapterFile(path, TINY), says(`${path} does not say what adapter it holds; choose the folder with its adapter_config.json.`));
+  });
+});
+
+const says = (message: string) => (error: unknown): boolean => {
+  assert.ok(error instanceof C3Error);
+  assert.equal(error.message, message);
+  return true;
+};
+
+async function rewriteConfig(folder: string, more: Readonly<Record<string, unknown>>): Promise<void> {
+  const path = join(folder, 'adapter_config.json');
+  await writeFile(path, JSON.stringify({ ...(JSON.parse(await readFile(path, 'utf8')) as object), ...more }));
+}
+
+async function rewriteTensors(folder: string, change: (tensors: NamedTensor[]) => NamedTensor[]): Promise<void> {
+  const path = join(folder, 'adapter_model.safetensors');
+  await writeFile(path, writeSafetensors(change([...readSafetensors(await readFile(path), path).tensors.values()]), 'F32', { format: 'pt' }));
+}
+
+describe('an adapter folder that is refused', () => {
+  const CONFIGS: readonly (readonly [more: Readonly<Record<string, unknown>>, message: string])[] = [
+    [{ target_modules: ['q_proj', 'vproj'] }, '"vproj" is no target module; did you mean v_proj?'],
+    [{ target_modules: ['lm_head'] }, `"lm_head" is no target module; known are ${ADAPTER_MODULES.join(', ')}.`],
+    [{ use_dora: true }, 'use_dora asks for weight-decomposed adapters (DoRA), which the runtime does not compute.'],
+    [{ rank_pattern: { q_proj: 4 } }, 'rank_pattern asks for a rank of their own for some modules, which the runtime does not compute.'],
+    [{ modules_to_save: ['lm_head'] }, 'modules_to_save asks for modules that are trained whole, which the runtime does not compute.'],
+    [{ layers_to_transform: 0 }, 'layers_to_transform asks for an adapter on some layers only, which the runtime does not compute.'],
+    [{ bias: 'all' }, 'bias asks for trained biases, which the runtime does not compute.'],
+  ];
+  for (const [more, message] of CONFIGS) {
+    it(JSON.stringify(more), async () => {
+      const folder = await saved();
+      await rewriteConfig(folder, more);
+      await assert.rejects(loadAdapter(folder, TINY), says(`${join(folder, 'adapter_config.json')}: ${message}`));
+    });
+  }
+
+  for (const more of [{ peft_type: 'IA3' }, { r: 0 }, { r: 1.5 }, { lora_alpha: -1 }, { target_modules: 'all-linear' }]) {
+    it(JSON.stringify(more), async () => {
+      const folder = await saved();
+      await rewriteConfig(folder, more);
+      const key = present(Object.keys(more)[0]);
+      await assert.rejects(loadAdapter(folder, TINY), (error) => error instanceof C3Error && error.message.startsWith(`${join(folder, 'adapter_config.json')}: ${key}: `) && error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules.'));
+    });
+  }
+
+  const NAME = 'base_model.model.model.layers.1.self_attn.o_proj.lora_B.weight';
+  const TENSORS: readonly (readonly [what: string, change: (tensors: NamedTensor[]) => NamedTensor[], message: string])[] = [
+    ['a missing tensor', (tensors) => tensors.filter(({ name }) => name !== NAME), `tensor ${NAME} is missing; choose the model that the adapter was trained over.`],
+    ['a surplus tensor', (tensors) => [...tensors, { name: NAME.replace('o_proj', 'q_proj'), shape: [1], data: new Float32Array(1) }], `tensor "${NAME.replace('o_proj', 'q_proj')}" belongs to no target module of this model; choose the model that the adapter was trained over.`],
+    ['another base', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, shape: [8, 2], data: new Float32Array(16) } : tensor)), `tensor ${NAME} has shape [8, 2] where [16, 2] is needed: the adapter was trained over another model.`],
+    ['another rank', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, shape: [16, 4], data: new Float32Array(64) } : tensor)), `tensor ${NAME} has shape [16, 4] where [16, 2] is needed: its rank is not 2 as adapter_config.json says.`],
+    ['a number that is none', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, data: tensor.data.map(() => NaN) } : tensor)), `tensor ${NAME} holds a value that is no finite number; copy the adapter again from its source.`],
+  ];
+  for (const [what, change, message] of TENSORS) {
+    it(what, async () => {
+      const folder = await saved();
+      await rewriteTensors(folder, change);
+      await assert.rejects(loadAdapter(folder, TINY), says(`${join(folder, 'adapter_model.safetensors')}: ${message}`));
+    });
+  }
+
+  it('a truncated file, no file, no JSON', async () => {
+    const folder = await saved();
+    await truncate(join(folder, 'adapter_model.safetensors'), 2000);
+    await assert.rejects(loadAdapter(folder, TINY), /adapter_model\.safetensors: tensor \S+ is truncated/);
+    await rm(join(folder, 'adapter_model.safetensors'));
+    await assert.rejects(loadAdapter(folder, TINY), /Cannot read \S+adapter_model\.safetensors: .*; choose a folder with adapter_config\.json/);
+    await writeFile(join(folder, 'adapter_config.json'), '{');
+    await assert.rejects(loadAdapter(folder, TINY), /adapter_config\.json: this is not JSON/);
+  });
+});
+
+for (const family of FAMILIES) {
+  it(`an adapter trained over the ${family} checkpoint reloads to the same log-probabilities, bit for bit`, async () => {
+    const { config, parameters: base } = await loadModel(folderOf(family));
+    const settings: AdapterSettings = { rank: 4, alpha: 8, targetModules: ADAPTER_MODULES };
+    const origin = { settings, base: snapshotId(config, base) };
+    const contexts = [context('golden', 9, 5, 3)];
+    const trainer = new Trainer(config, DEVICE, undefined, { settings, parameters: base });
+    let state = initialState(initialAdapter(config, settings, 2), origin);
+    for (const rate of [0.01, 0.02]) ({ state } = await trainer.step(state, contexts, { loss: 'supervised', learningRate: rate, temperature: 1, klCoefficient: 0 }, RUNNING.cancelled));
+    const score = async (flat: Float32Array): Promise<Float32Array[][]> => trainer.score(flat, contexts, 1, RUNNING.cancelled);
+    const trained = await score(await trainer.parametersOf(state));
+    const path = join(temporary, `${family}.safetensors`);
+    await saveAdapterFile(path, config, origin, state.parameters);
+    const read = await loadAdapterFile(path, config);
+    const merge = await AdapterMerge.create(config, read.settings, DEVICE);
+    assert.deepEqual(await score(await merge.weights(base, read.parameters)), trained);
+    assert.notDeepEqual(await score(base), trained);
+    assert.equal(read.base, origin.base);
+    assert.equal(read.parameters.length, adapterViews(config, settings).reduce((total, { length }) => total + length, 0));
+    await merge.release();
+    await trainer.release();
+  });
+}
