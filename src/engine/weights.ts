@@ -5,7 +5,7 @@ import type { StoreReader } from '../store/reader.ts';
 import { snapshotFile } from '../training/checkpoints.ts';
 import { restoreTraining, snapshotAfter } from '../training/restore.ts';
 import type { ModelPool } from './models.ts';
-import type { Recipe } from './recipe.ts';
+import { protocolOf, type Recipe } from './recipe.ts';
 
 const SNAPSHOT_NAME = /^[0-9a-f]{64}$/;
 
@@ -56,7 +56,7 @@ export class Weights {
     return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
       const base = info.snapshot;
       if (snapshotAfter(store, run, 0).id !== base) throw new C3Error('model', `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`);
-      const input = { run, config: recipe.config, store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
+      const input = { run, config: recipe.config, protocol: protocolOf(recipe), store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
       const rebuilt = await restoreTraining(input, iteration);
       const file = snapshotFile(this.folder, rebuilt);
       await runtime.saveSnapshot(rebuilt, file);

@@ -4,11 +4,22 @@ import type { ModelRuntime } from '../runtime/host.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 export interface PolicyRequest {
+  /** Who speaks, by its event type: an agent may have an adapter of its own. */
+  readonly agent: string;
   /** The exact text of the model input. */
   readonly context: string;
   readonly sampling: Sampling;
   /** 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds. */
   readonly streamKey: string;
+}
+
+/** A message that somebody typed in an agent's place. */
+export interface TypedRequest {
+  readonly agent: string;
+  readonly context: string;
+  readonly text: string;
+  /** At which its log-probabilities are taken; 0 is taken as 1. */
+  readonly temperature: number;
 }
 
 export interface PolicyAnswer {
@@ -34,7 +45,7 @@ export interface Policy {
   /** Answers in the order of the requests; the same request always gets the same answer, whatever stands beside it. */
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
   /** A message that somebody typed: its tokens and what the policy would have given them. */
-  typed(context: string, text: string, temperature: number, control: PolicyControl): Promise<PolicyAnswer>;
+  typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer>;
 }
 
 /** A snapshot of a model on the local runtime. */
@@ -58,7 +69,7 @@ export class LocalPolicy implements Policy {
     const { endToken, otherEndTokens } = this.tokenizer;
     await this.runtime.generate(
       this.snapshot,
-      requests.map(({ sampling, streamKey }, index) => ({ ...sampling, prompt: prompts[index] ?? new Int32Array(), endToken, otherEndTokens, streamKey })),
+      requests.map(({ agent, sampling, streamKey }, index) => ({ ...sampling, agent, prompt: prompts[index] ?? new Int32Array(), endToken, otherEndTokens, streamKey })),
       {
         cancelled: control.cancelled,
         onCompletion: (index, { tokens, logprobs, finish, reusedTokens }) => {
@@ -71,12 +82,12 @@ export class LocalPolicy implements Policy {
     return answers;
   }
 
-  async typed(context: string, text: string, temperature: number, control: PolicyControl): Promise<PolicyAnswer> {
+  async typed({ agent, context, text, temperature }: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
     const prompt = this.tokenizer.encode(context);
     const tokens = Int32Array.from([...this.tokenizer.encode(text), this.tokenizer.endToken]);
     const unused = new Float32Array(tokens.length);
     const messages = [{ tokens, behaviour: unused, reference: unused, advantages: unused }];
-    const scored = await this.runtime.score(this.snapshot, [{ prompt, messages }], temperature === 0 ? 1 : temperature, control.cancelled);
+    const scored = await this.runtime.score(this.snapshot, [{ agent, prompt, messages }], temperature === 0 ? 1 : temperature, control.cancelled);
     return { text, prompt, tokens, logprobs: scored[0]?.[0] ?? unused, finish: 'typed', reusedTokens: 0 };
   }
 

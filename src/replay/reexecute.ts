@@ -36,11 +36,13 @@ export async function reexecute(store: StoreReader, decisions: readonly Decision
   if (cancelled()) throw new CancelledError();
   const sampled = comparable.filter(({ finish }) => finish !== 'typed');
   if (sampled.length > 0) {
-    const answers = await policy.answer(sampled.map(({ context, sampling, streamKey }) => ({ context, sampling, streamKey })), { cancelled });
+    const answers = await policy.answer(sampled.map(({ eventType: agent, context, sampling, streamKey }) => ({ agent, context, sampling, streamKey })), { cancelled });
     for (const [index, decision] of sampled.entries()) found.set(decision.id, compare(decision, answers[index]));
   }
   for (const decision of comparable) {
-    if (decision.finish === 'typed') found.set(decision.id, compare(decision, await policy.typed(decision.context, decision.text, decision.sampling.temperature, { cancelled })));
+    if (decision.finish !== 'typed') continue;
+    const { eventType: agent, context, text, sampling } = decision;
+    found.set(decision.id, compare(decision, await policy.typed({ agent, context, text, temperature: sampling.temperature }, { cancelled })));
   }
 }
 

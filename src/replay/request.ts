@@ -176,8 +176,9 @@ class Replaying {
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
     const { policy, protocol } = this.dependencies;
+    const { eventType: agent, context } = this.decision;
     const sampling = samplingOf(this.settings, this.decision.position);
-    const answer = await policy.typed(this.decision.context, text, sampling.temperature, control);
+    const answer = await policy.typed({ agent, context, text, temperature: sampling.temperature }, control);
     const scored = protocol.occurrences[this.decision.position]?.scored === true;
     if (scored) this.settings.budget.reserve(1);
     const node: TreeNode = {

@@ -119,7 +119,7 @@ export async function extend(
     const { context, key } = contextOf(settings.protocol, branch, position);
     return Array.from({ length: fanout }, (_, index) => {
       const place = placeOf(branch, index, fanout, growth);
-      return { branch, place, context, key, request: { context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place) } satisfies PolicyRequest };
+      return { branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place) } satisfies PolicyRequest };
     });
   });
   const nodes: TreeNode[] = [];

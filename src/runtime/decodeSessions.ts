@@ -3,7 +3,7 @@ import type { Tensor } from 'onnxruntime-node';
 import { exactThreads } from './exactThreads.ts';
 import { buildEnterGraph, buildExitGraph, buildMiddleGraph, buildPrefillGraph, cacheNames, nextName } from './generationGraph.ts';
 import { CacheMemory, KeyValueCache } from './keyValueCache.ts';
-import { parameterFeeds } from './model.ts';
+import { weightFeeds, type PolicyWeights } from './lora.ts';
 import { roundUp, TIME_MULTIPLE } from './pack.ts';
 import { planPrefill, type Decoder, type Prefilled, type PrefillPlan, type RowBatch } from './rowBatch.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Outputs } from './session.ts';
@@ -19,25 +19,29 @@ export class DecodeSessions implements Decoder {
   readonly enter: Session;
   readonly middle: Session;
   readonly exit: Session;
-  readonly memory = new CacheMemory();
+  readonly memory: CacheMemory;
 
-  private constructor(config: TransformerConfig, prefill: Session, enter: Session, middle: Session, exit: Session) {
+  private constructor(config: TransformerConfig, memory: CacheMemory, prefill: Session, enter: Session, middle: Session, exit: Session) {
     this.config = config;
+    this.memory = memory;
     this.prefill = prefill;
     this.enter = enter;
     this.middle = middle;
     this.exit = exit;
   }
 
-  /** Compiles the graphs; they use fewer threads than given where more would make a result depend on its batch. */
-  static async create(config: TransformerConfig, device: DeviceSettings): Promise<DecodeSessions> {
+  /**
+   * Compiles the graphs; they use fewer threads than given where more would make a result depend on its batch.
+   * @param memory for the cache, where sessions that never work at the same time share it
+   */
+  static async create(config: TransformerConfig, device: DeviceSettings, memory = new CacheMemory()): Promise<DecodeSessions> {
     const exact = { ...device, threads: exactThreads(config, device.threads) };
     const compile = async (build: (config: TransformerConfig) => Parameters<typeof Session.create>[0]): Promise<Session> => Session.create(build(config), exact);
-    return new DecodeSessions(config, await compile(buildPrefillGraph), await compile(buildEnterGraph), await compile(buildMiddleGraph), await compile(buildExitGraph));
+    return new DecodeSessions(config, memory, await compile(buildPrefillGraph), await compile(buildEnterGraph), await compile(buildMiddleGraph), await compile(buildExitGraph));
   }
 
-  batch(parameters: Float32Array, capacity: number, slots: number): Promise<RowBatch> {
-    return Promise.resolve(new DecodeBatch(this, parameters, capacity, slots));
+  batch(weights: PolicyWeights, capacity: number, slots: number): Promise<RowBatch> {
+    return Promise.resolve(new DecodeBatch(this, weights, capacity, slots));
   }
 
   async release(): Promise<void> {
@@ -65,10 +69,10 @@ class DecodeBatch implements RowBatch {
   private readonly temperatures: Float32Array;
   private computed = NOTHING;
 
-  constructor(sessions: DecodeSessions, parameters: Float32Array, capacity: number, slots: number) {
+  constructor(sessions: DecodeSessions, weights: PolicyWeights, capacity: number, slots: number) {
     const { config } = sessions;
     this.sessions = sessions;
-    this.weights = parameterFeeds(config, parameters);
+    this.weights = weightFeeds(config, weights);
     const pick = (entries: readonly (readonly [input: string, parameter: string])[]): TensorFeeds =>
       Object.fromEntries(entries.flatMap(([input, parameter]) => (this.weights[parameter] === undefined ? [] : [[input, this.weights[parameter]]])));
     this.enterWeights = pick([[EMBEDDING, EMBEDDING], ...PROJECTION_PARTS.map((part) => [part, partName(0, part)] as const)]);

@@ -1,13 +1,13 @@
 /** The layers of the decoder as graph pieces: RMSNorm, biases and head norms where a family has them, rotary positions (half-split), grouped-query attention, SwiGLU. */
 import type { Dim, Graph, Value } from './graph.ts';
 import { attention, type AttentionInputs, type AttentionMask } from './ops/attention.ts';
-import { add, swiglu } from './ops/elementwise.ts';
+import { add, mul, swiglu } from './ops/elementwise.ts';
 import { gatherRows } from './ops/gather.ts';
 import { linear } from './ops/linear.ts';
 import { rmsNorm } from './ops/normalise.ts';
 import { rotaryTables, rotate, scaledFrequency, type RotaryTables } from './ops/rotary.ts';
 import { reshape, slice, split, transpose } from './ops/shape.ts';
-import { EMBEDDING, FINAL_NORM, headName, layerWeights, needed, type LayerPart, type LayerWeights, type Parameters, type TransformerConfig } from './transformer.ts';
+import { EMBEDDING, FINAL_NORM, headName, layerWeights, needed, type AdapterModule, type LayerPart, type LayerWeights, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** Queries, keys and values of one layer, [rows, heads, time, width]. */
 export interface Projections {
@@ -63,24 +63,47 @@ export function project(g: Graph, config: TransformerConfig, weights: LayerWeigh
   const { heads, keyValueHeads, headDim } = config;
   const headNorm = (x: Value, part: LayerPart): Value => (config.queryKeyNorm === true ? normaliseHeads(g, x, weights(part), config.rmsEpsilon) : x);
   const turn = (x: Value, part: LayerPart): Value => rotate(g, headNorm(x, part), positions, tables);
+  const adapted = (x: Value, module: 'q_proj' | 'k_proj' | 'v_proj'): Value => withLowRank(g, config, weights, `self_attn.${module}`, normed, x);
   const product = linear(g, normed, weights('self_attn.qkv_proj'));
   const projected = config.attentionBias === true ? add(g, product, weights('self_attn.qkv_proj.bias')) : product;
   const [queries, keys, values] = split(g, projected, 2, [heads * headDim, keyValueHeads * headDim, keyValueHeads * headDim]);
   if (queries === undefined || keys === undefined || values === undefined) throw new Error('A split gives as many parts as it was asked for.');
   return {
-    queries: splitHeads(g, turn(queries, 'self_attn.q_norm'), heads, headDim),
-    keys: splitHeads(g, turn(keys, 'self_attn.k_norm'), keyValueHeads, headDim),
-    values: splitHeads(g, values, keyValueHeads, headDim),
+    queries: splitHeads(g, turn(adapted(queries, 'q_proj'), 'self_attn.q_norm'), heads, headDim),
+    keys: splitHeads(g, turn(adapted(keys, 'k_proj'), 'self_attn.k_norm'), keyValueHeads, headDim),
+    values: splitHeads(g, adapted(values, 'v_proj'), keyValueHeads, headDim),
   };
 }
 
 /** A layer's output: attention over what is visible, then the gated unit, each added to what came in. */
 export function layerOutput(g: Graph, config: TransformerConfig, weights: LayerWeights, hidden: Value, queries: Value, attended: Attended): Value {
-  const between = add(g, hidden, linear(g, groupedAttention(g, config, queries, attended), weights('self_attn.o_proj')));
+  const product = (x: Value, matrix: AdaptedPart): Value => withLowRank(g, config, weights, matrix, x, linear(g, x, weights(matrix)));
+  const between = add(g, hidden, product(groupedAttention(g, config, queries, attended), 'self_attn.o_proj'));
   const normed = rmsNorm(g, between, weights('post_attention_layernorm'), config.rmsEpsilon);
-  const gated = swiglu(g, linear(g, normed, weights('mlp.gate_proj')), linear(g, normed, weights('mlp.up_proj')));
-  return add(g, between, linear(g, gated, weights('mlp.down_proj')));
+  const gated = swiglu(g, product(normed, 'mlp.gate_proj'), product(normed, 'mlp.up_proj'));
+  return add(g, between, product(gated, 'mlp.down_proj'));
 }
+
+/** Matrices with factors beside them, as parts of a layer; queries, keys and values are joined, their factors are not. */
+type AdaptedPart = Extract<LayerPart, `${string}.${'o_proj' | 'gate_proj' | 'up_proj' | 'down_proj'}`>;
+type AdaptedPlace = AdaptedPart | `self_attn.${'q_proj' | 'k_proj' | 'v_proj'}`;
+
+/** x W^T and the term of the low-rank factors beside W: (alpha / rank) x A^T B^T. @param product x W^T */
+function withLowRank(g: Graph, { adapter }: TransformerConfig, weights: LayerWeights, place: AdaptedPlace, x: Value, product: Value): Value {
+  if (adapter === undefined || !adapter.targetModules.includes(MODULES[place])) return product;
+  const inner = mul(g, linear(g, x, weights(`${place}.lora_A`)), g.scalar(adapter.alpha / adapter.rank));
+  return add(g, product, linear(g, inner, weights(`${place}.lora_B`)));
+}
+
+const MODULES: Readonly<Record<AdaptedPlace, AdapterModule>> = {
+  'self_attn.q_proj': 'q_proj',
+  'self_attn.k_proj': 'k_proj',
+  'self_attn.v_proj': 'v_proj',
+  'self_attn.o_proj': 'o_proj',
+  'mlp.gate_proj': 'gate_proj',
+  'mlp.up_proj': 'up_proj',
+  'mlp.down_proj': 'down_proj',
+};
 
 /** Logits of hidden states [rows, hidden]: final normalisation, then the output projection. */
 export function logits(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value): Value {

@@ -5,6 +5,7 @@ import { disposeAll } from './deviceTensor.ts';
 import { DeviceWeights } from './deviceWeights.ts';
 import { exactThreads } from './exactThreads.ts';
 import { buildPrefillGraph } from './generationGraph.ts';
+import type { PolicyWeights } from './lora.ts';
 import { roundUp, TIME_MULTIPLE } from './pack.ts';
 import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from './session.ts';
@@ -49,8 +50,8 @@ export class DeviceSessions implements Decoder {
     );
   }
 
-  async batch(parameters: Float32Array, capacity: number, slots: number): Promise<RowBatch> {
-    return new DeviceBatch(this, await this.weights.of(parameters), capacity, slots);
+  async batch(weights: PolicyWeights, capacity: number, slots: number): Promise<RowBatch> {
+    return new DeviceBatch(this, await this.weights.of(weights), capacity, slots);
   }
 
   async release(): Promise<void> {

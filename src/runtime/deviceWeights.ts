@@ -1,44 +1,46 @@
-/** Sets of parameters on the device, so that a snapshot is uploaded once and not with every call. */
+/** Parameters on the device, so that a snapshot is uploaded once and not with every call. */
 import { disposeAll } from './deviceTensor.ts';
 import { DeviceMemory, type Held } from './deviceMemory.ts';
-import { graphParameterViews, viewFeeds, type ParameterView } from './model.ts';
+import type { PolicyWeights } from './lora.ts';
+import { consecutiveViews, graphParameterViews, viewFeeds, type ParameterView } from './model.ts';
 import type { DeviceSettings } from './session.ts';
-import type { TransformerConfig } from './transformer.ts';
+import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
-/** Sets that stay: the one being trained, the one that samples, and the reference. */
-const KEPT = 3;
+/** Models that stay: the one being trained, the one that samples, and the reference. */
+const KEPT_MODELS = 3;
+/** Adapters that stay: they are small, and each agent of a team may have one. */
+const KEPT_ADAPTERS = 16;
 
-export class DeviceWeights {
+/** Vectors of one layout on the device; the last few asked for stay there. */
+class DeviceVectors {
   readonly memory: DeviceMemory;
   private readonly views: readonly ParameterView[];
+  private readonly kept: number;
   /** By the vector that they are a copy of, the longest unused first. */
   private readonly sets = new Map<Float32Array, Held>();
 
-  /** @param views the layout of the vectors: the whole model's, unless only a part of it is kept here */
-  constructor(config: TransformerConfig, device: DeviceSettings, views: readonly ParameterView[] = graphParameterViews(config)) {
+  constructor(views: readonly ParameterView[], kept: number, device: DeviceSettings) {
     this.views = views;
+    this.kept = kept;
     this.memory = new DeviceMemory(device);
   }
 
-  /** The parameters by name. They stay this object's, and the last few sets asked for stay on the device. @param flat never changed again */
   async of(flat: Float32Array): Promise<Held> {
     const held = this.sets.get(flat) ?? (await this.memory.upload(viewFeeds(this.views, flat)));
     this.put(flat, held);
     return held;
   }
 
-  /** Takes over parameters that are on the device already. */
   put(flat: Float32Array, held: Held): void {
     this.sets.delete(flat);
     this.sets.set(flat, held);
     for (const [oldest, tensors] of this.sets) {
-      if (this.sets.size <= KEPT) break;
+      if (this.sets.size <= this.kept) break;
       this.sets.delete(oldest);
       disposeAll(Object.values(tensors));
     }
   }
 
-  /** Takes all sets off the device; they are uploaded again when they are asked for. */
   clear(): void {
     for (const held of this.sets.values()) disposeAll(Object.values(held));
     this.sets.clear();
@@ -47,5 +49,39 @@ export class DeviceWeights {
   async release(): Promise<void> {
     this.clear();
     await this.memory.release();
+  }
+}
+
+/** The weights of one architecture. One with adapters shares the models of the one without. */
+export class DeviceWeights {
+  private readonly models: DeviceVectors;
+  private readonly adapters: DeviceVectors | undefined;
+  private readonly ownsModels: boolean;
+
+  /** @param shared the weights of the same architecture without an adapter; they are released after these */
+  constructor(config: TransformerConfig, device: DeviceSettings, shared?: DeviceWeights) {
+    this.models = shared?.models ?? new DeviceVectors(graphParameterViews(config), KEPT_MODELS, device);
+    this.ownsModels = shared === undefined;
+    this.adapters = config.adapter === undefined ? undefined : new DeviceVectors(consecutiveViews(adapterSpecs(config)), KEPT_ADAPTERS, device);
+  }
+
+  get memory(): DeviceMemory {
+    return this.models.memory;
+  }
+
+  /** All that a graph takes as weights. The tensors stay this object's. */
+  async of(weights: PolicyWeights): Promise<Held> {
+    if (weights instanceof Float32Array) return this.models.of(weights);
+    return { ...(await this.models.of(weights.model)), ...(await this.trained.of(weights.adapter)) };
+  }
+
+  /** Where what training changes is kept: the adapters, or the models where there are none. */
+  get trained(): Pick<DeviceVectors, 'of' | 'put' | 'clear'> {
+    return this.adapters ?? this.models;
+  }
+
+  async release(): Promise<void> {
+    await this.adapters?.release();
+    if (this.ownsModels) await this.models.release();
   }
 }

@@ -5,7 +5,7 @@
  * one thread works on. Columns are divided among threads only where there are fewer rows than columns and enough work, so a row can be
  * added up in other slices in a small batch than in a large one, unless every share of the columns gives the same slices.
  */
-import type { TransformerConfig } from './transformer.ts';
+import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
 /** Columns are divided among threads in multiples of this. */
 const SHARE_MULTIPLE = 16;
@@ -23,6 +23,7 @@ export function exactThreads(config: TransformerConfig, threads: number): number
     [hiddenSize, intermediateSize],
     [intermediateSize, hiddenSize],
     [hiddenSize, vocabularySize],
+    ...adapterSpecs(config).map(({ shape: [columns = 1, inner = 1] }) => [inner, columns] as const),
   ];
   // Attention's products are divided among threads one by one while there are enough of them: two rows at least, each with its key-value heads.
   let exact = Math.min(threads, 2 * config.keyValueHeads);

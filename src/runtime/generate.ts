@@ -3,6 +3,8 @@ import { C3Error, CancelledError } from '../shared/errors.ts';
 import { DecodeSessions } from './decodeSessions.ts';
 import { DeviceSessions } from './deviceSessions.ts';
 import type { DeviceWeights } from './deviceWeights.ts';
+import type { CacheMemory } from './keyValueCache.ts';
+import type { PolicyWeights } from './lora.ts';
 import { Stream } from './random.ts';
 import type { Decoder, RowBatch } from './rowBatch.ts';
 import { sampleToken, type TokenSampling } from './sample.ts';
@@ -10,6 +12,8 @@ import type { DeviceSettings } from './session.ts';
 import { checkTokens, type TransformerConfig } from './transformer.ts';
 
 export interface GenerationRequest extends TokenSampling {
+  /** Who speaks: an agent may have an adapter of its own. Left out: what the whole team shares. */
+  readonly agent?: string;
   readonly prompt: Int32Array;
   readonly maxNewTokens: number;
   /** The token that ends a message; it is part of the completion. */
@@ -63,17 +67,20 @@ export class Generator {
     this.decoder = decoder;
   }
 
-  /** @param weights parameters on the device, where a trainer shares them */
-  static async create(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights): Promise<Generator> {
+  /**
+   * @param weights parameters on the device, where a trainer shares them
+   * @param memory for the cache on the CPU, where generators that never work at the same time share it
+   */
+  static async create(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights, memory?: CacheMemory): Promise<Generator> {
     const onCpu = (device.provider ?? 'cpu') === 'cpu';
-    return new Generator(onCpu ? await DecodeSessions.create(config, device) : await DeviceSessions.create(config, device, weights));
+    return new Generator(onCpu ? await DecodeSessions.create(config, device, memory) : await DeviceSessions.create(config, device, weights));
   }
 
   /**
    * Answers every request, in the order given.
    * @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token; CancelledError
    */
-  async generate(parameters: Float32Array, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
+  async generate(weights: PolicyWeights, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
     requests.forEach((request, index) => {
       checkRequest(this.config, request, `Request ${String(index)}`);
     });
@@ -81,7 +88,7 @@ export class Generator {
     const slots = Math.max(...requests.map(({ prompt, maxNewTokens }) => prompt.length + maxNewTokens));
     const { layers, keyValueHeads, headDim } = this.config;
     const capacity = Math.max(2, Math.min(MAX_ROWS, requests.length, Math.floor(MAX_CACHE_BYTES / (8 * layers * keyValueHeads * headDim * slots))));
-    const batch = await this.decoder.batch(parameters, capacity, slots);
+    const batch = await this.decoder.batch(weights, capacity, slots);
     try {
       return await new Wave(requests, batch, capacity, this.config.vocabularySize, control).run();
     } finally {

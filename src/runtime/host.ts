@@ -1,17 +1,16 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
 import type { NumericEnvironment } from '../shared/records.ts';
 import { C3Error } from '../shared/errors.ts';
-import { loadTrainingState, saveTrainingState } from './checkpoint.ts';
-import { DeviceWeights } from './deviceWeights.ts';
-import { Generator, type Completion, type GenerationControl, type GenerationRequest } from './generate.ts';
-import { adapterSnapshotId, initialAdapter, type AdapterOrigin, type AdapterSettings } from './lora.ts';
-import { isAdapterFile, loadAdapter, loadAdapterFile, saveAdapter, saveAdapterFile, type StoredAdapter } from './loraFolder.ts';
-import { AdapterMerge } from './loraGraph.ts';
+import { loadTrainingStates, saveTrainingStates, type TrainingStates } from './checkpoint.ts';
+import { Engines } from './engines.ts';
+import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
+import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from './lora.ts';
+import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './loraFolder.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model.ts';
 import type { TrainingContext } from './pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session.ts';
-import { initialState, Trainer, type StepResult, type StepSettings, type TrainingState } from './trainer.ts';
-import type { TransformerConfig } from './transformer.ts';
+import { initialState, type PreparedStep, type StepResult, type StepSettings, type TrainingState } from './trainer.ts';
+import type { AdapterSettings, TransformerConfig } from './transformer.ts';
 
 export interface ModelInfo {
   /** Name of the weights that were loaded. */
@@ -23,10 +22,12 @@ export interface ModelInfo {
 /** What an optimiser step showed; the state itself stays in the runtime. */
 export type StepReport = Omit<StepResult, 'state'>;
 
-/** A fresh adapter to train. */
+/** Fresh adapters to train. */
 export interface AdapterStart {
   readonly settings: AdapterSettings;
-  /** From which its first values are drawn. */
+  /** Agents that get one of their own; left out: one for the whole team. */
+  readonly agents?: readonly string[];
+  /** From which their first values are drawn. */
   readonly seed: number;
 }
 
@@ -42,9 +43,9 @@ export interface ModelRuntime {
   generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]>;
   /** Log-probabilities of every message token, per context and message, at a temperature. */
   score(snapshot: string, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]>;
-  /** Starts training from a snapshot with a fresh optimiser: all parameters, or an adapter over them. */
+  /** Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them. */
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void>;
-  /** One optimiser step; cancelled or failed, the training state is as before. */
+  /** One optimiser step, of each agent's adapter on that agent's contexts; cancelled or failed, the training state is as before. */
   step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport>;
   /** Freezes the trained parameters as a snapshot and returns its name. */
   freeze(): Promise<string>;
@@ -54,18 +55,18 @@ export interface ModelRuntime {
   loadCheckpoint(path: string): Promise<string>;
   /** Writes a snapshot as float32 safetensors; of an adapter's, only the adapter. */
   saveSnapshot(snapshot: string, path: string): Promise<void>;
-  /** Writes an adapter's snapshot as a folder in PEFT's layout. @param baseModel what others shall load it over */
-  saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<void>;
+  /** Writes the adapters of a snapshot in PEFT's layout and returns their folders. @param baseModel what others shall load them over */
+  saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]>;
   /** Adds the snapshot that a folder in PEFT's layout makes of another one and returns its name. */
   loadAdapter(folder: string, base: string): Promise<string>;
   releaseSnapshot(snapshot: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The adapter of a snapshot, whose whole weights stand beside it. */
-interface HeldAdapter {
-  readonly origin: AdapterOrigin;
-  readonly parameters: Float32Array;
+/** What a snapshot consists of: a model, alone or under adapters. */
+interface Held {
+  readonly model: Float32Array;
+  readonly team?: { readonly origin: AdapterOrigin; readonly adapters: ReadonlyMap<string, Float32Array> };
 }
 
 interface Loaded {
@@ -73,14 +74,9 @@ interface Loaded {
   /** Where the weights of `base` can be read again. */
   folder: string;
   base: string;
-  readonly weights: DeviceWeights;
-  readonly generator: Generator;
-  readonly trainer: Trainer;
-  readonly snapshots: Map<string, Float32Array>;
-  readonly adapters: Map<string, HeldAdapter>;
-  /** Trains the last adapter; `trainer` does everything else. */
-  adapterTrainer: { readonly origin: AdapterOrigin; readonly trainer: Trainer } | undefined;
-  training: TrainingState | undefined;
+  readonly engines: Engines;
+  readonly snapshots: Map<string, Held>;
+  training: TrainingStates | undefined;
 }
 
 /** The runtime in the calling thread; every native call blocks it. */
@@ -98,15 +94,13 @@ export class ModelHost implements ModelRuntime {
     const { config, parameters } = await loadModel(folder);
     const snapshot = snapshotId(config, parameters);
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
-      const weights = new DeviceWeights(config, this.device);
-      const generator = await Generator.create(config, this.device, weights);
+      const engines = await Engines.create(config, this.device);
       await this.close();
-      const trainer = new Trainer(config, this.device, weights);
-      this.loaded = { config, folder, base: snapshot, weights, generator, trainer, snapshots: new Map(), adapters: new Map(), adapterTrainer: undefined, training: undefined };
+      this.loaded = { config, folder, base: snapshot, engines, snapshots: new Map(), training: undefined };
     }
     this.loaded.folder = folder;
     this.loaded.base = snapshot;
-    this.loaded.snapshots.set(snapshot, parameters);
+    this.loaded.snapshots.set(snapshot, { model: parameters });
     return { snapshot, config, parameters: parameterCount(config) };
   }
 
@@ -114,11 +108,11 @@ export class ModelHost implements ModelRuntime {
     const loaded = this.model();
     if (await isAdapterFile(path)) {
       const stored = await loadAdapterFile(path, loaded.config);
-      return this.holdAdapter(stored, stored.base ?? loaded.base);
+      return this.holdAdapters(stored, stored.base ?? loaded.base);
     }
     const parameters = await loadParameters(loaded.config, path);
     const snapshot = snapshotId(loaded.config, parameters);
-    loaded.snapshots.set(snapshot, parameters);
+    loaded.snapshots.set(snapshot, { model: parameters });
     return snapshot;
   }
 
@@ -126,89 +120,132 @@ export class ModelHost implements ModelRuntime {
     return Promise.resolve([...(this.loaded?.snapshots.keys() ?? [])]);
   }
 
-  async generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
-    return this.model().generator.generate(this.weights(snapshot), requests, control);
+  async generate(snapshot: string, requests: readonly GenerationRequest[], { cancelled, onCompletion }: GenerationControl): Promise<Completion[]> {
+    const held = this.held(snapshot);
+    const completions: Completion[] = [];
+    for (const { weights, indices } of byWeights(held, requests)) {
+      const { generator } = await this.model().engines.of(settingsOf(held, weights));
+      const answers = await generator.generate(weights, indices.flatMap((index) => requests[index] ?? []), { cancelled, onCompletion: (place, completion) => onCompletion?.(indices[place] ?? place, completion) });
+      answers.forEach((answer, place) => (completions[indices[place] ?? place] = answer));
+    }
+    return completions;
   }
 
   async score(snapshot: string, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
-    return this.model().trainer.score(this.weights(snapshot), contexts, temperature, cancelled);
+    const held = this.held(snapshot);
+    const scores: Float32Array[][] = [];
+    for (const { weights, indices } of byWeights(held, contexts)) {
+      const { trainer } = await this.model().engines.of(settingsOf(held, weights));
+      const part = await trainer.score(weights, indices.flatMap((index) => contexts[index] ?? []), temperature, cancelled);
+      part.forEach((messages, place) => (scores[indices[place] ?? place] = messages));
+    }
+    return scores;
   }
 
-  beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
+  async beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
     const loaded = this.model();
-    const weights = this.weights(snapshot);
-    loaded.training =
-      adapter === undefined ? initialState(weights) : initialState(initialAdapter(loaded.config, adapter.settings, adapter.seed), { settings: adapter.settings, base: snapshot });
-    return Promise.resolve();
+    const { model, team } = this.held(snapshot);
+    if (team !== undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has adapters; begin training from the model under them.`);
+    await loaded.engines.forget();
+    if (adapter === undefined) loaded.training = new Map([[WHOLE_TEAM, initialState(model)]]);
+    else {
+      const { settings, seed, agents = [WHOLE_TEAM] } = adapter;
+      loaded.training = new Map(agents.map((agent) => [agent, initialState(initialAdapter(loaded.config, settings, seed, agent), { settings, base: snapshot, model })]));
+    }
   }
 
   async step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport> {
     const loaded = this.model();
-    const { state, ...report } = await (await this.trainerOf(this.training())).step(this.training(), contexts, settings, cancelled);
-    loaded.training = state;
-    return report;
+    const training = this.training();
+    const stranger = contexts.find(({ agent }) => !training.has(stateOf(training, agent)));
+    if (stranger !== undefined) throw new C3Error('model', `Nothing is trained for the agent ${JSON.stringify(stranger.agent ?? '')}; begin training with an adapter for it.`);
+    const { trainer } = await loaded.engines.of(adapterOf(training)?.settings);
+    const prepared = new Map<string, PreparedStep>();
+    try {
+      for (const [agent, state] of training) {
+        const own = contexts.filter((context) => stateOf(training, context.agent) === agent);
+        if (own.length > 0 || training.size === 1) prepared.set(agent, await trainer.prepare(state, own, settings, cancelled));
+      }
+    } catch (error) {
+      for (const { discard } of prepared.values()) discard();
+      throw error;
+    }
+    const results: StepResult[] = [];
+    const next = new Map(training);
+    for (const [agent, { apply }] of prepared) {
+      const result = await apply();
+      results.push(result);
+      next.set(agent, result.state);
+    }
+    loaded.training = next;
+    return together(results);
   }
 
   async freeze(): Promise<string> {
-    const state = this.training();
-    const { adapter: origin, parameters } = state;
-    const { config, snapshots, adapters } = this.model();
-    const snapshot = origin === undefined ? snapshotId(config, parameters) : adapterSnapshotId(config, origin, parameters);
-    snapshots.set(snapshot, await (await this.trainerOf(state)).parametersOf(state));
-    if (origin !== undefined && snapshot !== origin.base) adapters.set(snapshot, { origin, parameters });
-    return snapshot;
+    return Promise.resolve(this.frozen());
   }
 
   async saveCheckpoint(path: string): Promise<void> {
-    const state = this.training();
-    await (await this.trainerOf(state)).settle(state);
-    await saveTrainingState(state, path);
+    const training = this.training();
+    const { trainer } = await this.model().engines.of(adapterOf(training)?.settings);
+    for (const state of training.values()) await trainer.settle(state);
+    await saveTrainingStates(training, path);
   }
 
   async loadCheckpoint(path: string): Promise<string> {
     const loaded = this.model();
-    const state = await loadTrainingState(loaded.config, path);
-    // Its base must be there before anything changes.
-    await this.trainerOf(state);
-    loaded.training = state;
+    const training = await loadTrainingStates(loaded.config, path, (base) => this.baseModel(base));
+    await loaded.engines.forget();
+    loaded.training = training;
     return this.freeze();
   }
 
   async saveSnapshot(snapshot: string, path: string): Promise<void> {
-    const { config, adapters } = this.model();
-    const adapter = adapters.get(snapshot);
-    if (adapter === undefined) await saveParameters(config, this.weights(snapshot), path);
-    else await saveAdapterFile(path, config, adapter.origin, adapter.parameters);
+    const { config } = this.model();
+    const { model, team } = this.held(snapshot);
+    if (team === undefined) await saveParameters(config, model, path);
+    else await saveAdapterFile(path, config, team.origin, team.adapters);
   }
 
-  async saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<void> {
-    const { config, adapters } = this.model();
-    const adapter = adapters.get(snapshot);
-    if (adapter === undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has no adapter; save its weights instead.`);
-    await saveAdapter(folder, config, adapter.origin, adapter.parameters, baseModel);
+  async saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]> {
+    const { config } = this.model();
+    const { team } = this.held(snapshot);
+    if (team === undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has no adapter; save its weights instead.`);
+    return saveAdapters(folder, config, team.origin, team.adapters, baseModel);
   }
 
   async loadAdapter(folder: string, base: string): Promise<string> {
-    const stored = await loadAdapter(folder, this.model().config);
+    const stored = await loadAdapters(folder, this.model().config);
     if (stored.base !== null && stored.base !== base) {
       throw new C3Error('model', `${folder} was trained over the weights ${stored.base.slice(0, 12)}, not over ${base.slice(0, 12)}; load the model that it was trained over.`);
     }
-    return this.holdAdapter(stored, base);
+    return this.holdAdapters(stored, base);
   }
 
   releaseSnapshot(snapshot: string): Promise<void> {
     this.loaded?.snapshots.delete(snapshot);
-    this.loaded?.adapters.delete(snapshot);
     return Promise.resolve();
   }
 
   async close(): Promise<void> {
     const loaded = this.loaded;
     this.loaded = undefined;
-    await loaded?.generator.release();
-    await loaded?.adapterTrainer?.trainer.release();
-    await loaded?.trainer.release();
-    await loaded?.weights.release();
+    await loaded?.engines.release();
+  }
+
+  private frozen(): string {
+    const training = this.training();
+    const origin = adapterOf(training);
+    const { config, snapshots } = this.model();
+    const parameters = new Map([...training].map(([agent, state]) => [agent, state.parameters]));
+    if (origin === undefined) {
+      const model = parameters.get(WHOLE_TEAM) ?? new Float32Array();
+      const snapshot = snapshotId(config, model);
+      snapshots.set(snapshot, { model });
+      return snapshot;
+    }
+    const { settings, base, model } = origin;
+    return this.hold({ settings, base }, parameters, model);
   }
 
   private model(): Loaded {
@@ -216,33 +253,31 @@ export class ModelHost implements ModelRuntime {
     return this.loaded;
   }
 
-  private weights(snapshot: string): Float32Array {
-    const weights = this.model().snapshots.get(snapshot);
-    if (weights === undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} is not loaded; load its weights file first.`);
-    return weights;
+  private held(snapshot: string): Held {
+    const held = this.model().snapshots.get(snapshot);
+    if (held === undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} is not loaded; load its weights file first.`);
+    return held;
   }
 
-  /** Makes a snapshot of an adapter over another one. */
-  private async holdAdapter({ settings, parameters }: StoredAdapter, base: string): Promise<string> {
-    const { config, snapshots, adapters } = this.model();
-    const origin = { settings, base };
-    const snapshot = adapterSnapshotId(config, origin, parameters);
-    const baseWeights = await this.baseWeights(base);
-    const merge = await AdapterMerge.create(config, settings, this.device);
-    try {
-      snapshots.set(snapshot, snapshot === base ? baseWeights : await merge.weights(baseWeights, parameters));
-    } finally {
-      await merge.release();
-    }
-    if (snapshot !== base) adapters.set(snapshot, { origin, parameters });
+  /** Adds the snapshot that adapters make of another one. */
+  private async holdAdapters({ settings, adapters }: StoredAdapters, base: string): Promise<string> {
+    return this.hold({ settings, base }, adapters, await this.baseModel(base));
+  }
+
+  private hold(origin: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>, model: Float32Array): string {
+    const { config, snapshots } = this.model();
+    const snapshot = adapterSnapshotId(config, origin, adapters);
+    snapshots.set(snapshot, snapshot === origin.base ? { model } : { model, team: { origin, adapters } });
     return snapshot;
   }
 
-  /** The weights under an adapter: a snapshot that is held, or the model folder's, which may have been let go. */
-  private async baseWeights(base: string): Promise<Float32Array> {
+  /** The model under adapters: a snapshot that is held or stands under one, or the model folder's, which may have been let go. */
+  private async baseModel(base: string): Promise<Float32Array> {
     const loaded = this.model();
-    const held = loaded.snapshots.get(base);
-    if (held !== undefined) return held;
+    const held = loaded.snapshots.get(base) ?? [...loaded.snapshots.values()].find(({ team }) => team?.origin.base === base);
+    if (held !== undefined) return held.model;
+    const training = loaded.training === undefined ? undefined : adapterOf(loaded.training);
+    if (training?.base === base) return training.model;
     if (base === loaded.base) {
       const { config, parameters } = await loadModel(loaded.folder);
       if (snapshotId(config, parameters) === base) return parameters;
@@ -250,22 +285,44 @@ export class ModelHost implements ModelRuntime {
     throw new C3Error('model', `The adapter was trained over the weights ${base.slice(0, 12)}, which are not loaded; load the model that it was trained over first.`);
   }
 
-  /** What takes the steps of a state: one trainer for each adapter, the last of which stays. */
-  private async trainerOf({ adapter: origin }: TrainingState): Promise<Trainer> {
-    const loaded = this.model();
-    if (origin === undefined) return loaded.trainer;
-    const known = loaded.adapterTrainer;
-    if (known !== undefined && JSON.stringify(known.origin) === JSON.stringify(origin)) return known.trainer;
-    const parameters = await this.baseWeights(origin.base);
-    await known?.trainer.release();
-    const trainer = new Trainer(loaded.config, this.device, loaded.weights, { settings: origin.settings, parameters });
-    loaded.adapterTrainer = { origin, trainer };
-    return trainer;
-  }
-
-  private training(): TrainingState {
+  private training(): TrainingStates {
     const { training } = this.model();
     if (training === undefined) throw new C3Error('model', 'No training was begun; begin it from a snapshot first.');
     return training;
   }
+}
+
+/** What the states of a training stand on; undefined where whole models are trained. */
+const adapterOf = (training: TrainingStates): TrainingState['adapter'] => [...training.values()][0]?.adapter;
+
+/** The agent whose state answers for a speaker: its own, or the whole team's. */
+const stateOf = (training: ReadonlyMap<string, unknown>, agent = WHOLE_TEAM): string => (training.has(agent) ? agent : WHOLE_TEAM);
+
+/** An agent speaks with its own adapter, else with the team's, else with the model alone. */
+function weightsFor({ model, team }: Held, agent: string | undefined): PolicyWeights {
+  const adapter = team?.adapters.get(stateOf(team.adapters, agent));
+  return adapter === undefined ? model : { model, adapter };
+}
+
+const settingsOf = ({ team }: Held, weights: PolicyWeights): AdapterSettings | undefined => (weights instanceof Float32Array ? undefined : team?.origin.settings);
+
+/** Items by the weights that their agents speak with, in order of appearance. */
+function byWeights(held: Held, items: readonly { readonly agent?: string }[]): { readonly weights: PolicyWeights; readonly indices: number[] }[] {
+  const groups = Map.groupBy(items.keys(), (index) => (held.team === undefined ? WHOLE_TEAM : stateOf(held.team.adapters, items[index]?.agent)));
+  return [...groups].map(([agent, indices]) => ({ weights: weightsFor(held, agent), indices }));
+}
+
+/** The report of several agents' steps as one: means over all tokens, the norm of all gradients together. */
+function together(results: readonly StepResult[]): StepReport {
+  const tokens = results.reduce((total, result) => total + result.tokens, 0);
+  const averaged = (key: 'loss' | 'kl' | 'clipFraction' | 'padding'): number => (tokens === 0 ? 0 : results.reduce((total, result) => total + result[key] * (result.tokens / tokens), 0));
+  return {
+    loss: averaged('loss'),
+    kl: averaged('kl'),
+    clipFraction: averaged('clipFraction'),
+    padding: averaged('padding'),
+    ratioDeviation: Math.max(0, ...results.map(({ ratioDeviation }) => ratioDeviation)),
+    gradientNorm: Math.hypot(...results.map(({ gradientNorm }) => gradientNorm)),
+    tokens,
+  };
 }

@@ -1,46 +1,32 @@
-/**
- * Low-rank adapters (LoRA, Hu et al. 2022, section 4.1): a weight W [out, in] becomes W + (alpha / rank) B A with A [rank, in] and B [out, rank].
- * Names and initial values are those of PEFT; an adapter's parameters are one flat vector with named views, like a model's.
- */
+/** Adapters of a model (LoRA, see AdapterSettings): their parameters as flat vectors with named views, their first values, and the names of what they make. */
 import { createHash } from 'node:crypto';
+import type { Tensor } from 'onnxruntime-node';
 import { C3Error, nearestName } from '../shared/errors.ts';
-import { consecutiveViews, type ParameterView } from './model.ts';
+import { consecutiveViews, parameterFeeds, viewFeeds, type ParameterView } from './model.ts';
 import { Stream, streamKey } from './random.ts';
-import { graphParameterSpecs, parameterSpecs, type ParameterSpec, type TransformerConfig } from './transformer.ts';
+import { ADAPTER_MODULES, adapterSpecs, type AdapterModule, type AdapterSettings, type TransformerConfig } from './transformer.ts';
 
-/** The matrices of a layer that can have an adapter. */
-export const ADAPTER_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
-export type AdapterModule = (typeof ADAPTER_MODULES)[number];
+/** The agent of an adapter that all of a team share. */
+export const WHOLE_TEAM = '';
 
-export interface AdapterSettings {
-  readonly rank: number;
-  readonly alpha: number;
-  /** Which matrices of every layer; their order does not matter. */
-  readonly targetModules: readonly AdapterModule[];
-}
-
-/** Which adapter a vector of parameters is: its settings, and the snapshot that it stands on. */
+/** What adapters stand on. */
 export interface AdapterOrigin {
   readonly settings: AdapterSettings;
+  /** Snapshot of the model under them. */
   readonly base: string;
 }
 
-/** One weight with an adapter. */
-export interface AdaptedMatrix {
-  /** Checkpoint name of the weight. */
-  readonly weight: string;
-  /** The tensor that graphs take it in, and the first of its rows there: queries, keys and values are joined. */
-  readonly graphWeight: string;
-  readonly firstRow: number;
-  readonly outputs: number;
-  readonly inputs: number;
-  /** Names of A and B. */
-  readonly a: string;
-  readonly b: string;
+/** A model's parameters, with an adapter's beside them. Neither vector ever changes again. */
+export interface AdaptedWeights {
+  readonly model: Float32Array;
+  readonly adapter: Float32Array;
 }
 
-/** alpha / rank. */
-export const adapterScale = ({ rank, alpha }: AdapterSettings): number => alpha / rank;
+/** What a policy computes with: a model's parameters as they are, or with an adapter. */
+export type PolicyWeights = Float32Array | AdaptedWeights;
+
+/** The architecture with an adapter of these settings beside its matrices; undefined takes one away. */
+export const withAdapter = ({ adapter: _, ...config }: TransformerConfig, settings: AdapterSettings | undefined): TransformerConfig => (settings === undefined ? config : { ...config, adapter: settings });
 
 /** The modules by name. @param place how the error names what lists them @throws C3Error('input') for one that can have no adapter, or none at all */
 export function adapterModules(names: readonly string[], place: string): AdapterModule[] {
@@ -54,56 +40,47 @@ export function adapterModules(names: readonly string[], place: string): Adapter
   return names.filter(isModule);
 }
 
-/** Every weight that an adapter changes, in checkpoint order. */
-export function adaptedMatrices(config: TransformerConfig, settings: AdapterSettings): readonly AdaptedMatrix[] {
-  const joined = new Set(graphParameterSpecs(config).map(({ name }) => name));
-  const queries = config.heads * config.headDim;
-  const firstRows = new Map<string, number>([['k_proj', queries], ['v_proj', queries + config.keyValueHeads * config.headDim]]);
-  return parameterSpecs(config).flatMap(({ name, shape: [outputs, inputs] }) => {
-    const module = ADAPTER_MODULES.find((known) => name.endsWith(`.${known}.weight`));
-    if (module === undefined || outputs === undefined || inputs === undefined || !settings.targetModules.includes(module)) return [];
-    const stem = name.slice(0, -'.weight'.length);
-    const graphWeight = joined.has(name) ? name : name.replace(`${module}.weight`, 'qkv_proj.weight');
-    return [{ weight: name, graphWeight, firstRow: firstRows.get(module) ?? 0, outputs, inputs, a: `${stem}.lora_A.weight`, b: `${stem}.lora_B.weight` }];
-  });
-}
-
-/** Every parameter of an adapter: A and B of each weight, in checkpoint order. */
-export const adapterSpecs = (config: TransformerConfig, settings: AdapterSettings): readonly ParameterSpec[] =>
-  adaptedMatrices(config, settings).flatMap(({ a, b, outputs, inputs }) => [
-    { name: a, shape: [settings.rank, inputs] },
-    { name: b, shape: [outputs, settings.rank] },
-  ]);
-
 /** The layout of an adapter's flat vector. */
-export const adapterViews = (config: TransformerConfig, settings: AdapterSettings): readonly ParameterView[] => consecutiveViews(adapterSpecs(config, settings));
+export const adapterViews = (config: TransformerConfig, settings: AdapterSettings): readonly ParameterView[] => consecutiveViews(adapterSpecs(withAdapter(config, settings)));
 
 export const adapterParameterCount = (config: TransformerConfig, settings: AdapterSettings): number => adapterViews(config, settings).reduce((total, { length }) => total + length, 0);
 
-/** A fresh adapter, which changes nothing: B is 0, A uniform in +-1 / sqrt(in) as PEFT draws it (Kaiming with a = sqrt(5)), each from a stream of its own. */
-export function initialAdapter(config: TransformerConfig, settings: AdapterSettings, seed: number): Float32Array {
+/** One tensor for each weight that a graph of this architecture takes, sharing the memory of the vectors. */
+export function weightFeeds(config: TransformerConfig, weights: PolicyWeights): Record<string, Tensor> {
+  if (weights instanceof Float32Array) return parameterFeeds(config, weights);
+  return { ...parameterFeeds(config, weights.model), ...viewFeeds(consecutiveViews(adapterSpecs(config)), weights.adapter) };
+}
+
+/**
+ * A fresh adapter, which changes nothing: B is 0, A uniform in +-1 / sqrt(in) as PEFT draws it (Kaiming with a = sqrt(5)), each from a stream of its own.
+ * @param agent whose it is; agents draw different numbers
+ */
+export function initialAdapter(config: TransformerConfig, settings: AdapterSettings, seed: number, agent = WHOLE_TEAM): Float32Array {
   const flat = new Float32Array(adapterParameterCount(config, settings));
   for (const { name, shape, offset, length } of adapterViews(config, settings)) {
     if (isB(name)) continue;
     const bound = 1 / Math.sqrt(shape[1] ?? 1);
-    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, eventType: '', turn: 0, sibling: 0 }));
+    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, eventType: agent, turn: 0, sibling: 0 }));
     for (let index = 0; index < length; index++) flat[offset + index] = bound * (2 * stream.uniform(index) - 1);
   }
   return flat;
 }
 
 /**
- * The name of base and adapter together: SHA-256 over the base's name, the settings and the adapter's float32 bytes. Where B is 0 everywhere the weights
- * are the base's, and so is the name.
+ * The name of a base with the adapters of its agents: SHA-256 over the base's name, the settings and each adapter's agent and float32 bytes. Where every
+ * B is 0 the policy is the base, and so is the name.
  */
-export function adapterSnapshotId(config: TransformerConfig, { settings, base }: AdapterOrigin, flat: Float32Array): string {
-  const moved = adapterViews(config, settings).some(({ name, offset, length }) => isB(name) && flat.subarray(offset, offset + length).some((value) => value !== 0));
+export function adapterSnapshotId(config: TransformerConfig, { settings, base }: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>): string {
+  const factors = adapterViews(config, settings).filter(({ name }) => isB(name));
+  const moved = [...adapters.values()].some((flat) => factors.some(({ offset, length }) => flat.subarray(offset, offset + length).some((value) => value !== 0)));
   if (!moved) return base;
   const modules = ADAPTER_MODULES.filter((module) => settings.targetModules.includes(module));
-  return createHash('sha256')
-    .update(JSON.stringify([base, settings.rank, settings.alpha, modules]))
-    .update(new Uint8Array(flat.buffer, flat.byteOffset, flat.byteLength))
-    .digest('hex');
+  const hash = createHash('sha256').update(JSON.stringify([base, settings.rank, settings.alpha, modules]));
+  for (const [agent, { buffer, byteOffset, byteLength }] of [...adapters].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (agent !== WHOLE_TEAM) hash.update(JSON.stringify(agent));
+    hash.update(new Uint8Array(buffer, byteOffset, byteLength));
+  }
+  return hash.digest('hex');
 }
 
 const isB = (name: string): boolean => name.endsWith('.lora_B.weight');

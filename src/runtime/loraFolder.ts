@@ -1,13 +1,17 @@
-/** Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors in one folder. Transformers and vLLM read the same files. */
-import { mkdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+/**
+ * Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors in one folder, or in one folder for each agent, as PEFT places
+ * adapters that have names. Transformers and vLLM read the same files.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { ADAPTER_MODULES, adapterModules, adapterParameterCount, adapterViews, type AdapterOrigin, type AdapterSettings } from './lora.ts';
+import { adapterModules, adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin } from './lora.ts';
 import type { ParameterView } from './model.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from './safetensors.ts';
 import { SafetensorsFile } from './safetensorsFile.ts';
-import type { TransformerConfig } from './transformer.ts';
+import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig } from './transformer.ts';
 import { writeWhole } from './wholeFile.ts';
 
 export const ADAPTER_CONFIG_FILE = 'adapter_config.json';
@@ -39,11 +43,12 @@ const UNSUPPORTED: readonly (readonly [key: string, meaning: string])[] = [
 const isOff = (value: unknown): boolean =>
   value === undefined || value === null || value === false || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** An adapter as a file or folder holds it. */
-export interface StoredAdapter {
+/** Adapters as a file or folder holds them. */
+export interface StoredAdapters {
   readonly settings: AdapterSettings;
-  readonly parameters: Float32Array;
-  /** The snapshot that it was trained over, where the file says so. */
+  /** Each agent's numbers; one adapter of the whole team stands under its name. */
+  readonly adapters: ReadonlyMap<string, Float32Array>;
+  /** The snapshot that they were trained over, where the file says so. */
   readonly base: string | null;
 }
 
@@ -75,59 +80,123 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   return { rank: parsed.data.r, alpha: parsed.data.lora_alpha, targetModules: adapterModules(parsed.data.target_modules, place) };
 }
 
-/** Writes adapter_model.safetensors, whole or not at all; its metadata name settings and base. @throws C3Error('store') */
-export async function saveAdapterFile(path: string, config: TransformerConfig, { settings, base }: AdapterOrigin, parameters: Float32Array): Promise<void> {
-  const tensors = adapterViews(config, settings).map(({ name, shape, offset, length }) => ({ name: storedName(name), shape, data: parameters.subarray(offset, offset + length) }));
-  await writeWhole(path, writeSafetensors(tensors, 'F32', { format: 'pt', c3_adapter: JSON.stringify(settingsToJson(settings)), c3_base: base }));
+/** How the file of several agents tells their tensors apart. */
+const agentPrefix = (index: number): string => `agent_${String(index)}.`;
+
+/** Writes all adapters of a snapshot as one safetensors file, whole or not at all; its metadata name settings, base and agents. @throws C3Error('store') */
+export async function saveAdapterFile(path: string, config: TransformerConfig, { settings, base }: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>): Promise<void> {
+  const agents = [...adapters.keys()].sort();
+  const named = agents.length !== 1 || agents[0] !== WHOLE_TEAM;
+  const tensors = agents.flatMap((agent, index) => {
+    const parameters = adapters.get(agent) ?? new Float32Array();
+    return adapterViews(config, settings).map(({ name, shape, offset, length }) => ({ name: (named ? agentPrefix(index) : '') + storedName(name), shape, data: parameters.subarray(offset, offset + length) }));
+  });
+  await writeWhole(path, writeSafetensors(tensors, 'F32', { format: 'pt', c3_adapter: JSON.stringify(settingsToJson(settings)), c3_base: base, ...(named && { c3_agents: JSON.stringify(agents) }) }));
 }
 
+/** What a name must be to serve as a folder's too; others get a number instead. */
+const FOLDER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
+
 /**
- * Writes an adapter as PEFT does.
- * @param baseModel what others shall load it over: a folder or a name
+ * Writes adapters as PEFT does; those of agents each into a folder of their own below.
+ * @param baseModel what others shall load them over: a folder or a name
+ * @returns the folders that hold one adapter each
  * @throws C3Error('store')
  */
-export async function saveAdapter(folder: string, config: TransformerConfig, origin: AdapterOrigin, parameters: Float32Array, baseModel: string | null): Promise<void> {
+export async function saveAdapters(folder: string, config: TransformerConfig, origin: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>, baseModel: string | null): Promise<string[]> {
   const json = { ...settingsToJson(origin.settings), task_type: 'CAUSAL_LM', base_model_name_or_path: baseModel, bias: 'none', lora_dropout: 0, fan_in_fan_out: false, use_dora: false, use_rslora: false, inference_mode: true };
-  try {
-    await mkdir(folder, { recursive: true });
-  } catch (error) {
-    throw new C3Error('store', `Cannot make the folder ${folder}: ${messageOf(error)}; choose another one.`, { cause: error });
+  const places = [...adapters].map(([agent, parameters], index) => ({ agent, parameters, place: agent === WHOLE_TEAM ? folder : join(folder, FOLDER_NAME.test(agent) ? agent : `agent-${String(index)}`) }));
+  for (const { agent, parameters, place } of places) {
+    try {
+      await mkdir(place, { recursive: true });
+    } catch (error) {
+      throw new C3Error('store', `Cannot make the folder ${place}: ${messageOf(error)}; choose another one.`, { cause: error });
+    }
+    // The configuration last: a folder that has one is complete.
+    await saveAdapterFile(join(place, ADAPTER_WEIGHTS_FILE), config, origin, new Map([[WHOLE_TEAM, parameters]]));
+    await writeWhole(join(place, ADAPTER_CONFIG_FILE), Buffer.from(`${JSON.stringify(agent === WHOLE_TEAM ? json : { ...json, c3_agent: agent }, null, 2)}\n`));
   }
-  // The configuration last: a folder that has one is complete.
-  await saveAdapterFile(join(folder, ADAPTER_WEIGHTS_FILE), config, origin, parameters);
-  await writeWhole(join(folder, ADAPTER_CONFIG_FILE), Buffer.from(`${JSON.stringify(json, null, 2)}\n`));
+  return places.map(({ place }) => place);
 }
 
 /** True for a file that `saveAdapterFile` wrote. @throws C3Error('model') where it is no safetensors file */
 export async function isAdapterFile(path: string): Promise<boolean> {
-  return SafetensorsFile.reading(path, ({ tensors }) => Promise.resolve([...tensors.keys()].some((name) => name.startsWith(PREFIX))));
+  return SafetensorsFile.reading(path, ({ tensors }) => Promise.resolve([...tensors.keys()].some((name) => name.includes(PREFIX))));
 }
 
-/** Reads a folder that PEFT or `saveAdapter` wrote. @throws C3Error('model') naming file and key or tensor */
-export async function loadAdapter(folder: string, config: TransformerConfig): Promise<StoredAdapter> {
+/** Reads a folder that PEFT or `saveAdapters` wrote: one adapter, or a folder for each agent. @throws C3Error('model') naming file and key or tensor */
+export async function loadAdapters(folder: string, config: TransformerConfig): Promise<StoredAdapters> {
+  if (existsSync(join(folder, ADAPTER_CONFIG_FILE))) {
+    const { settings, parameters, base } = await loadOne(folder, config);
+    return { settings, adapters: new Map([[WHOLE_TEAM, parameters]]), base };
+  }
+  const below = (await readdir(folder).catch(() => [])).sort().filter((name) => existsSync(join(folder, name, ADAPTER_CONFIG_FILE)));
+  if (below.length === 0) throw new C3Error('model', `${folder} has no ${ADAPTER_CONFIG_FILE}, nor have the folders in it; choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}.`);
+  const all = await Promise.all(below.map((name) => loadOne(join(folder, name), config)));
+  const [first = { settings: { rank: 1, alpha: 1, targetModules: [] }, base: null }] = all;
+  const other = all.find(({ settings, base }) => JSON.stringify([settingsToJson(settings), base]) !== JSON.stringify([settingsToJson(first.settings), first.base]));
+  if (other !== undefined) throw new C3Error('model', `${other.folder} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`);
+  return { settings: first.settings, adapters: new Map(all.map(({ agent, parameters }) => [agent, parameters])), base: first.base };
+}
+
+interface OneAdapter {
+  readonly folder: string;
+  readonly agent: string;
+  readonly settings: AdapterSettings;
+  readonly parameters: Float32Array;
+  readonly base: string | null;
+}
+
+const agentSchema = z.looseObject({ c3_agent: z.string().optional() });
+
+async function loadOne(folder: string, config: TransformerConfig): Promise<OneAdapter> {
   const path = join(folder, ADAPTER_CONFIG_FILE);
-  const settings = parseAdapterSettings(Buffer.from(await bytesOf(path)).toString('utf8'), path);
-  return readAdapter(join(folder, ADAPTER_WEIGHTS_FILE), config, () => settings);
+  const text = Buffer.from(await bytesOf(path)).toString('utf8');
+  const settings = parseAdapterSettings(text, path);
+  const { tensors, metadata, path: weights } = await readFileOf(join(folder, ADAPTER_WEIGHTS_FILE));
+  return { folder, agent: agentSchema.parse(JSON.parse(text)).c3_agent ?? basename(folder), settings, parameters: parametersIn(tensors, config, settings, weights, ['']).get('') ?? new Float32Array(), base: metadata['c3_base'] ?? null };
 }
 
 /** Reads a file that `saveAdapterFile` wrote. @throws C3Error('model') naming the file and the tensor */
-export async function loadAdapterFile(path: string, config: TransformerConfig): Promise<StoredAdapter> {
-  return readAdapter(path, config, ({ c3_adapter: settings }) => {
-    if (settings === undefined) throw new C3Error('model', `${path} does not say what adapter it holds; choose the folder with its ${ADAPTER_CONFIG_FILE}.`);
-    return parseAdapterSettings(settings, path);
-  });
+export async function loadAdapterFile(path: string, config: TransformerConfig): Promise<StoredAdapters> {
+  const { tensors, metadata } = await readFileOf(path);
+  const { c3_adapter: settingsText, c3_agents: agentsText } = metadata;
+  if (settingsText === undefined) throw new C3Error('model', `${path} does not say what adapter it holds; choose the folder with its ${ADAPTER_CONFIG_FILE}.`);
+  const settings = parseAdapterSettings(settingsText, path);
+  const agents = agentsText === undefined ? null : parseAgents(agentsText, path);
+  const prefixes = agents === null ? [''] : agents.map((_, index) => agentPrefix(index));
+  const parameters = parametersIn(tensors, config, settings, path, prefixes);
+  return { settings, adapters: new Map(prefixes.map((prefix, index) => [agents?.[index] ?? WHOLE_TEAM, parameters.get(prefix) ?? new Float32Array()])), base: metadata['c3_base'] ?? null };
 }
 
-async function readAdapter(path: string, config: TransformerConfig, settingsOf: (metadata: Readonly<Record<string, string>>) => AdapterSettings): Promise<StoredAdapter> {
-  const { tensors, metadata } = readSafetensors(await bytesOf(path), path);
-  const settings = settingsOf(metadata);
-  const parameters = new Float32Array(adapterParameterCount(config, settings));
+function parseAgents(text: string, path: string): string[] {
+  try {
+    return z.array(z.string()).min(1).parse(JSON.parse(text));
+  } catch (error) {
+    throw new C3Error('model', `${path}: the list of agents cannot be read; copy the adapter again from its source.`, { cause: error });
+  }
+}
+
+interface TensorFile {
+  readonly path: string;
+  readonly tensors: ReadonlyMap<string, NamedTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+const readFileOf = async (path: string): Promise<TensorFile> => ({ path, ...readSafetensors(await bytesOf(path), path) });
+
+/** The flat vectors of the adapters in a file, one for each prefix; every tensor of the file must belong to one. */
+function parametersIn(tensors: ReadonlyMap<string, NamedTensor>, config: TransformerConfig, settings: AdapterSettings, path: string, prefixes: readonly string[]): Map<string, Float32Array> {
   const views = adapterViews(config, settings);
-  for (const view of views) parameters.set(checked(tensors.get(storedName(view.name)), view, settings, path), view.offset);
-  const known = new Set(views.map(({ name }) => storedName(name)));
+  const known = new Set(prefixes.flatMap((prefix) => views.map(({ name }) => prefix + storedName(name))));
+  const result = prefixes.map((prefix) => {
+    const parameters = new Float32Array(adapterParameterCount(config, settings));
+    for (const view of views) parameters.set(checked(tensors.get(prefix + storedName(view.name)), view, settings, path), view.offset);
+    return [prefix, parameters] as const;
+  });
   const surplus = [...tensors.keys()].find((name) => !known.has(name));
   if (surplus !== undefined) throw new C3Error('model', `${path}: tensor ${JSON.stringify(surplus.slice(0, 100))} belongs to no target module of this model; choose the model that the adapter was trained over.`);
-  return { settings, parameters, base: metadata['c3_base'] ?? null };
+  return new Map(result);
 }
 
 /** The numbers of a tensor that must be there, of the right shape and finite. */

@@ -15,6 +15,8 @@ export interface TrainingMessage {
 
 /** One context with the messages that answered it. */
 export interface TrainingContext {
+  /** Who answered: an agent may have an adapter of its own. Left out: what the whole team shares. */
+  readonly agent?: string;
   readonly prompt: Int32Array;
   readonly messages: readonly TrainingMessage[];
 }

@@ -169,8 +169,8 @@ class RemoteRuntime implements ModelRuntime {
     return this.call<undefined>({ method: 'saveSnapshot', arguments: [snapshot, path] });
   }
 
-  saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<void> {
-    return this.call<undefined>({ method: 'saveAdapter', arguments: [snapshot, folder, baseModel] });
+  saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]> {
+    return this.call<readonly string[]>({ method: 'saveAdapter', arguments: [snapshot, folder, baseModel] });
   }
 
   loadAdapter(folder: string, base: string): Promise<string> {

@@ -1,4 +1,5 @@
 /** Rows that are decoded together, wherever their key-value cache lies. */
+import type { PolicyWeights } from './lora.ts';
 import { roundUp, rowFeeds, TIME_MULTIPLE } from './pack.ts';
 import type { PrefixGroup } from './sharedPrefixes.ts';
 import { floats, ints, type Feeds } from './session.ts';
@@ -9,11 +10,11 @@ export interface Decoder {
   readonly config: TransformerConfig;
   /**
    * An empty batch.
-   * @param parameters never changed again
+   * @param weights with an adapter where the architecture has one
    * @param capacity rows, two at least: a matrix product of one row takes another kernel
    * @param slots positions of the longest row that may come
    */
-  batch(parameters: Float32Array, capacity: number, slots: number): Promise<RowBatch>;
+  batch(weights: PolicyWeights, capacity: number, slots: number): Promise<RowBatch>;
   release(): Promise<void>;
 }
 

@@ -7,18 +7,22 @@ import type { Graph } from './graph.ts';
 import { found, type Held } from './deviceMemory.ts';
 import { disposeAll } from './deviceTensor.ts';
 import { DeviceWeights } from './deviceWeights.ts';
-import { adapterViews, type AdapterOrigin, type AdapterSettings } from './lora.ts';
-import { AdapterMerge } from './loraGraph.ts';
-import { graphParameterViews, viewFeeds, type ParameterView } from './model.ts';
+import type { AdapterOrigin, PolicyWeights } from './lora.ts';
+import { consecutiveViews, viewFeeds, type ParameterView } from './model.ts';
 import { checkContexts, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
 import { floatData, floats, keepsOutputs, Session, type DeviceSettings, type Feeds, type Outputs } from './session.ts';
 import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
-import type { TransformerConfig } from './transformer.ts';
+import { trainedSpecs, type TransformerConfig } from './transformer.ts';
+
+/** What an adapter is trained over: a model that stays as it is. */
+export interface AdapterBase extends AdapterOrigin {
+  readonly model: Float32Array;
+}
 
 /** Everything an optimiser step changes. */
 export interface TrainingState {
   /** Whose parameters these are; left out: the whole model's. */
-  readonly adapter?: AdapterOrigin;
+  readonly adapter?: AdapterBase;
   readonly parameters: Float32Array;
   readonly momentum: Float32Array;
   readonly variance: Float32Array;
@@ -53,7 +57,7 @@ export interface StepResult {
 /** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
 export const MICRO_BATCH_TOKENS = 2048;
 
-export const initialState = (parameters: Float32Array, adapter?: AdapterOrigin): TrainingState => ({
+export const initialState = (parameters: Float32Array, adapter?: AdapterBase): TrainingState => ({
   ...(adapter !== undefined && { adapter }),
   parameters,
   momentum: new Float32Array(parameters.length),
@@ -61,11 +65,13 @@ export const initialState = (parameters: Float32Array, adapter?: AdapterOrigin):
   step: 0,
 });
 
-/** What an adapter is trained over. */
-export interface AdapterBase {
-  readonly settings: AdapterSettings;
-  /** The model's parameters, which stay as they are. */
-  readonly parameters: Float32Array;
+/** What a policy in training computes with. */
+export const weightsOf = ({ adapter, parameters }: TrainingState): PolicyWeights => (adapter === undefined ? parameters : { model: adapter.model, adapter: parameters });
+
+/** A step whose gradients are computed and whose update is not made yet. Exactly one of the two follows. */
+export interface PreparedStep {
+  readonly apply: () => Promise<StepResult>;
+  readonly discard: () => void;
 }
 
 /** Compiled training graphs of one architecture, made when first needed. */
@@ -73,51 +79,34 @@ export class Trainer {
   private readonly config: TransformerConfig;
   private readonly device: DeviceSettings;
   private readonly weights: DeviceWeights;
-  /** The layout of what is trained, and where it is on the device: the weights themselves, or an adapter beside them. */
+  /** The layout of what is trained. */
   private readonly views: readonly ParameterView[];
-  private readonly trained: DeviceWeights;
-  private readonly adapter: AdapterBase | undefined;
-  private merge: Promise<AdapterMerge> | undefined;
-  /** The weights that the last adapter asked for makes. */
-  private merged: { readonly of: Float32Array; readonly parameters: Float32Array } | undefined;
   private readonly ownsWeights: boolean;
   private readonly sessions = new Map<string, Promise<Session>>();
   private nothing: Held | undefined;
-  /** The moments of the state that the last step returned, where they are not in its arrays yet. */
-  private moments: { readonly of: TrainingState; readonly held: Held } | undefined;
+  /** The moments of the states that steps returned, where they are not in their arrays yet. */
+  private readonly moments = new Map<TrainingState, Held>();
 
   /**
+   * @param config with an adapter, only that is trained
    * @param weights parameters on the device, where a generator shares them; whoever made them releases them, after this
-   * @param adapter trains an adapter over these parameters: a training state then holds the adapter's parameters only
    */
-  constructor(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights, adapter?: AdapterBase) {
+  constructor(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights) {
     this.config = config;
     this.device = device;
     this.weights = weights ?? new DeviceWeights(config, device);
     this.ownsWeights = weights === undefined;
-    this.adapter = adapter;
-    this.views = adapter === undefined ? graphParameterViews(config) : adapterViews(config, adapter.settings);
-    this.trained = adapter === undefined ? this.weights : new DeviceWeights(config, device, this.views);
-  }
-
-  /** The model's parameters in a state: its own, or those that its adapter makes. What a state's steps see and what a snapshot of it must hold are the same bits. */
-  async parametersOf({ parameters }: TrainingState): Promise<Float32Array> {
-    if (this.adapter === undefined) return parameters;
-    if (this.merged?.of !== parameters) {
-      this.merge ??= AdapterMerge.create(this.config, this.adapter.settings, this.device);
-      this.merged = { of: parameters, parameters: await (await this.merge).weights(this.adapter.parameters, parameters) };
-    }
-    return this.merged.parameters;
+    this.views = consecutiveViews(trainedSpecs(config));
   }
 
   /**
    * Log-probabilities of every message token, per context and message.
    * @throws C3Error('input') when a context cannot be scored; CancelledError between micro-batches
    */
-  async score(parameters: Float32Array, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
+  async score(policy: PolicyWeights, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
     checkContexts(this.config, contexts);
     const session = await this.session('score', () => buildScoreGraph(this.config), this.exact);
-    const weights = await this.weights.of(parameters);
+    const weights = await this.weights.of(policy);
     const result: Float32Array[][] = contexts.map(() => []);
     for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
       if (cancelled()) throw new CancelledError();
@@ -133,24 +122,25 @@ export class Trainer {
    * @throws C3Error('input') when a context cannot be scored, C3Error('model') when the numbers overflow; CancelledError between micro-batches
    */
   async step(state: TrainingState, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepResult> {
+    return (await this.prepare(state, contexts, settings, cancelled)).apply();
+  }
+
+  /** The part of a step that can be cancelled: loss and gradients. @throws as `step` */
+  async prepare(state: TrainingState, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<PreparedStep> {
     checkContexts(this.config, contexts);
-    const weights = await this.weights.of(await this.parametersOf(state));
-    const trained = await this.trained.of(state.parameters);
-    const { sums, ...totals } = await this.gradients({ ...weights, ...trained }, contexts, settings, cancelled);
-    if (sums === undefined) return { state, ...totals, gradientNorm: 0 };
-    try {
-      return keepsOutputs(this.device)
-        ? await this.updateOnDevice(state, trained, sums, settings.learningRate, totals)
-        : await this.updateInMemory(state, sums, settings.learningRate, totals);
-    } finally {
+    const { sums, ...totals } = await this.gradients(await this.weights.of(weightsOf(state)), contexts, settings, cancelled);
+    if (sums === undefined) return { apply: () => Promise.resolve({ state, ...totals, gradientNorm: 0 }), discard: () => undefined };
+    const discard = (): void => {
       disposeAll(Object.values(sums));
-    }
+    };
+    const update = keepsOutputs(this.device) ? this.updateOnDevice.bind(this) : this.updateInMemory.bind(this);
+    return { apply: () => update(state, sums, settings.learningRate, totals).finally(discard), discard };
   }
 
   /** Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there already. */
   async settle(state: TrainingState): Promise<void> {
-    if (this.moments?.of !== state) return;
-    const { held } = this.moments;
+    const held = this.moments.get(state);
+    if (held === undefined) return;
     const tensors = await this.weights.memory.download(held);
     for (const { name, offset } of this.views) {
       state.momentum.set(floatData(tensors, momentumName(name)), offset);
@@ -162,7 +152,7 @@ export class Trainer {
   private async gradients(weights: Held, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<Totals & { readonly sums: Held | undefined }> {
     const tokens = contexts.reduce((total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
     const totals = { loss: 0, kl: 0, clipFraction: 0, ratioDeviation: 0, tokens: 0, padding: 0 };
-    const session = await this.session(settings.loss, () => buildGradientGraph(this.config, { loss: settings.loss, ...(this.adapter !== undefined && { adapter: this.adapter.settings }) }), this.exact, this.views.map(({ name }) => gradientName(name)));
+    const session = await this.session(settings.loss, () => buildGradientGraph(this.config, { loss: settings.loss }), this.exact, this.views.map(({ name }) => gradientName(name)));
     const batches = packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 1 / tokens);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
     let sums: Held | undefined;
@@ -203,14 +193,14 @@ export class Trainer {
   }
 
   /** AdamW on the device. Nothing of the state changes unless the result is finite. */
-  private async updateOnDevice(state: TrainingState, trained: Held, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+  private async updateOnDevice(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
     const t = state.step + 1;
     const names = this.views.map(({ name }) => name);
     const changed = names.flatMap((name) => [name, momentumName(name), varianceName(name)]);
-    const session = await this.session('update', () => buildUpdateGraph(this.config, ADAMW, 'float32', this.views), this.device, changed.map(updatedName));
+    const session = await this.session('update', () => buildUpdateGraph(this.config, ADAMW), this.device, changed.map(updatedName));
     const moments = await this.momentsOf(state);
     const { outputs, kept } = await session.runKeeping({
-      ...trained,
+      ...(await this.weights.trained.of(state.parameters)),
       ...sums,
       ...moments,
       learningRate: scalar(learningRate),
@@ -230,36 +220,39 @@ export class Trainer {
     const parameters = new Float32Array(state.parameters.length);
     for (const { name, offset } of this.views) parameters.set(floatData(read, name), offset);
     const next: TrainingState = { ...state, parameters, step: t };
-    this.forgetMoments();
-    this.moments = { of: next, held: pick(names.flatMap((name) => [momentumName(name), varianceName(name)])) };
-    this.trained.put(parameters, updated);
+    this.forgetMoments(state);
+    this.moments.set(next, pick(names.flatMap((name) => [momentumName(name), varianceName(name)])));
+    this.weights.trained.put(parameters, updated);
     return { state: next, ...totals, gradientNorm: norm };
   }
 
   /** A state's moments on the device: those that the last step left there, or copies of its arrays. */
   private async momentsOf(state: TrainingState): Promise<Held> {
-    if (this.moments?.of === state) return this.moments.held;
-    this.forgetMoments();
+    const known = this.moments.get(state);
+    if (known !== undefined) return known;
     const held = await this.weights.memory.upload({ ...viewFeeds(this.views, state.momentum, momentumName), ...viewFeeds(this.views, state.variance, varianceName) });
-    this.moments = { of: state, held };
+    this.moments.set(state, held);
     return held;
   }
 
-  private forgetMoments(): void {
-    if (this.moments !== undefined) disposeAll(Object.values(this.moments.held));
-    this.moments = undefined;
+  private forgetMoments(state: TrainingState): void {
+    disposeAll(Object.values(this.moments.get(state) ?? {}));
+    this.moments.delete(state);
+  }
+
+  /** Lets go of what the device holds of training that is given up. */
+  forget(): void {
+    for (const state of [...this.moments.keys()]) this.forgetMoments(state);
   }
 
   async release(): Promise<void> {
-    this.forgetMoments();
+    this.forget();
     if (this.nothing !== undefined) disposeAll(Object.values(this.nothing));
     this.nothing = undefined;
     // Those that a step left there belong to its graph.
-    this.trained.clear();
+    this.weights.trained.clear();
     for (const session of this.sessions.values()) await (await session).release();
     this.sessions.clear();
-    await (await this.merge)?.release();
-    if (this.trained !== this.weights) await this.trained.release();
     if (this.ownsWeights) await this.weights.release();
   }
 

@@ -1,8 +1,6 @@
 /** Graphs that score and train: the forward pass over packed rows, loss and gradients; and the optimiser step with clipping and AdamW. */
 import { gradients } from './autodiff.ts';
 import { Graph, type FloatType, type Value } from './graph.ts';
-import type { AdapterSettings } from './lora.ts';
-import { adapterGradients, type NamedGradient } from './loraGraph.ts';
 import { HIDDEN, type AttentionMask } from './ops/attention.ts';
 import { abs, add, cast, clip, div, equal, exp, lessOrEqual, logicalAnd, minimum, mul, neg, select, sqrt, square, sub } from './ops/elementwise.ts';
 import { gatherDistinctRows } from './ops/gather.ts';
@@ -10,7 +8,7 @@ import { targetLogSoftmax } from './ops/normalise.ts';
 import { maxAll, sumAll } from './ops/reduce.ts';
 import { reshape, unsqueeze } from './ops/shape.ts';
 import { forward, logits, type ForwardInputs } from './decoder.ts';
-import { graphParameterSpecs, parameterInputs, type ParameterSpec, type Parameters, type TransformerConfig } from './transformer.ts';
+import { needed, parameterInputs, trainedSpecs, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */
 export const CLIP_EPSILON = 0.2;
@@ -34,8 +32,6 @@ export const ADAMW: AdamWConstants = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, w
 export interface TrainingGraphOptions {
   readonly loss: LossKind;
   readonly float?: FloatType;
-  /** Only its two factors are trained; the weights that the graph takes are those that it makes. */
-  readonly adapter?: AdapterSettings;
 }
 
 /** Names of the tensors that belong to a parameter. */
@@ -90,8 +86,8 @@ export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'f
  * Loss and gradients of one micro-batch, added to those of earlier ones.
  *
  * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean); `accumulated.NAME` of each
- * parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1]; with an adapter its
- * factors, which are then the parameters of which gradients are given.
+ * parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1]. Parameters are here those
+ * that are trained: all, or an adapter's factors where the architecture has one.
  * Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], deviation [] (largest |ratio - 1|).
  */
 export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
@@ -102,18 +98,12 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
   const loss = options.loss === 'ppo' ? ppoLoss(g, logprobs, weights) : sumAll(g, mul(g, weights, neg(g, logprobs)));
   g.output('loss', loss);
   g.output('logprobs', logprobs);
-  const own = options.adapter === undefined ? parameterGradients(g, config, parameters, loss) : adapterGradients(g, config, options.adapter, parameters, loss);
-  for (const { name, shape, gradient } of own) g.output(gradientName(name), add(g, gradient, g.floatInput(accumulatedName(name), shape)));
-  return g;
-}
-
-/** Gradients of all parameters. */
-function parameterGradients(g: Graph, config: TransformerConfig, parameters: Parameters, loss: Value): NamedGradient[] {
-  const own = gradients(g, loss, [...parameters.values()]);
-  return graphParameterSpecs(config).flatMap((spec, index) => {
-    const gradient = own[index];
-    return gradient === undefined ? [] : [{ ...spec, gradient }];
+  const trained = trainedSpecs(config);
+  gradients(g, loss, trained.map(({ name }) => needed(parameters, name))).forEach((gradient, index) => {
+    const spec = trained[index];
+    if (spec !== undefined) g.output(gradientName(spec.name), add(g, gradient, g.floatInput(accumulatedName(spec.name), spec.shape)));
   });
+  return g;
 }
 
 /**
@@ -138,11 +128,11 @@ function ppoLoss(g: Graph, logprobs: Value, weights: Value): Value {
 
 /**
  * AdamW (Loshchilov & Hutter 2019) after scaling the gradient to a global norm of at most maxNorm, tensor by tensor.
- * Inputs, for each parameter: NAME, `gradient.NAME`, `momentum.NAME`, `variance.NAME`; learningRate, correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1].
+ * Inputs, for each parameter that is trained: NAME, `gradient.NAME`, `momentum.NAME`, `variance.NAME`; learningRate, correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1].
  * Outputs: `updated.NAME`, `updated.momentum.NAME`, `updated.variance.NAME`; gradientNorm [1].
- * @param trained what is trained, where that is not the whole model
  */
-export function buildUpdateGraph(config: TransformerConfig, constants: AdamWConstants, float: FloatType = 'float32', trained: readonly ParameterSpec[] = graphParameterSpecs(config)): Graph {
+export function buildUpdateGraph(config: TransformerConfig, constants: AdamWConstants, float: FloatType = 'float32'): Graph {
+  const trained = trainedSpecs(config);
   const { beta1, beta2, epsilon, weightDecay, maxNorm } = constants;
   const g = new Graph('update', float);
   const gradientOf = new Map(trained.map(({ name, shape }) => [name, g.floatInput(gradientName(name), shape)]));

@@ -23,6 +23,20 @@ export interface TransformerConfig {
   readonly queryKeyNorm?: boolean;
   /** How rotary frequencies are changed for long contexts. Left out: they are as `ropeTheta` gives them. */
   readonly ropeScaling?: RopeScaling;
+  /** Low-rank factors beside the matrices. They are parameters of their own, not the checkpoint's. Left out: there are none. */
+  readonly adapter?: AdapterSettings;
+}
+
+/** The matrices of a layer that can have an adapter. */
+export const ADAPTER_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
+export type AdapterModule = (typeof ADAPTER_MODULES)[number];
+
+/** Low-rank adapters (LoRA, Hu et al. 2022, section 4.1): x W^T becomes x W^T + (alpha / rank) x A^T B^T with A [rank, in] and B [out, rank]. */
+export interface AdapterSettings {
+  readonly rank: number;
+  readonly alpha: number;
+  /** Which matrices of every layer; their order does not matter. */
+  readonly targetModules: readonly AdapterModule[];
 }
 
 /** `linear` divides every frequency (Chen et al. 2023); `llama3` only the slow ones (Llama 3.1), wavelengths measured against the context it was trained on. */
@@ -97,16 +111,36 @@ export function graphParameterSpecs(config: TransformerConfig): readonly Paramet
   });
 }
 
+/** Every parameter of the adapter: A and B of each of its matrices, in checkpoint order, with the names of PEFT. */
+export function adapterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
+  const { adapter } = config;
+  if (adapter === undefined) return [];
+  return parameterSpecs(config).flatMap(({ name, shape: [outputs = 1, inputs = 1] }) => {
+    if (!adapter.targetModules.some((module) => name.endsWith(`.${module}.weight`))) return [];
+    const stem = name.slice(0, -'.weight'.length);
+    return [
+      { name: `${stem}.lora_A.weight`, shape: [adapter.rank, inputs] },
+      { name: `${stem}.lora_B.weight`, shape: [outputs, adapter.rank] },
+    ];
+  });
+}
+
+/** What training changes: the adapter where there is one, else everything. */
+export const trainedSpecs = (config: TransformerConfig): readonly ParameterSpec[] => (config.adapter === undefined ? graphParameterSpecs(config) : adapterSpecs(config));
+
+/** All that a graph takes as weights. */
+const inputSpecs = (config: TransformerConfig): readonly ParameterSpec[] => [...graphParameterSpecs(config), ...adapterSpecs(config)];
+
 export type Parameters = ReadonlyMap<string, Value>;
 
 /** Declares the parameters as graph inputs. Graphs that must agree bit for bit all take their weights as inputs. */
 export function parameterInputs(g: Graph, config: TransformerConfig): Parameters {
-  return new Map(graphParameterSpecs(config).map(({ name, shape }) => [name, g.floatInput(name, shape)]));
+  return new Map(inputSpecs(config).map(({ name, shape }) => [name, g.floatInput(name, shape)]));
 }
 
 /** Declares parts of one layer, those that the architecture has, under names that do not say which layer. */
 export function layerParameterInputs(g: Graph, config: TransformerConfig, parts: readonly LayerPart[], rename: (part: LayerPart) => string = (part) => part): ReadonlyMap<LayerPart, Value> {
-  const shapes = new Map(graphParameterSpecs(config).map(({ name, shape }) => [name, shape]));
+  const shapes = new Map(inputSpecs(config).map(({ name, shape }) => [name, shape]));
   return new Map(
     parts.flatMap((part) => {
       const shape = shapes.get(partName(0, part));
@@ -117,10 +151,36 @@ export function layerParameterInputs(g: Graph, config: TransformerConfig, parts:
 
 /** The tensors of a layer, as graphs name them. */
 export type LayerPart = (typeof PROJECTION_PARTS)[number] | (typeof OUTPUT_PARTS)[number];
-/** What turns a layer's input into queries, keys and values; bias and norms only where the architecture has them. */
-export const PROJECTION_PARTS = ['input_layernorm', 'self_attn.qkv_proj', 'self_attn.qkv_proj.bias', 'self_attn.q_norm', 'self_attn.k_norm'] as const;
+/** What turns a layer's input into queries, keys and values; bias, norms and low-rank factors only where the architecture has them. */
+export const PROJECTION_PARTS = [
+  'input_layernorm',
+  'self_attn.qkv_proj',
+  'self_attn.qkv_proj.bias',
+  'self_attn.q_norm',
+  'self_attn.k_norm',
+  'self_attn.q_proj.lora_A',
+  'self_attn.q_proj.lora_B',
+  'self_attn.k_proj.lora_A',
+  'self_attn.k_proj.lora_B',
+  'self_attn.v_proj.lora_A',
+  'self_attn.v_proj.lora_B',
+] as const;
 /** What turns attention's result into the layer's output. */
-export const OUTPUT_PARTS = ['self_attn.o_proj', 'post_attention_layernorm', 'mlp.gate_proj', 'mlp.up_proj', 'mlp.down_proj'] as const;
+export const OUTPUT_PARTS = [
+  'self_attn.o_proj',
+  'post_attention_layernorm',
+  'mlp.gate_proj',
+  'mlp.up_proj',
+  'mlp.down_proj',
+  'self_attn.o_proj.lora_A',
+  'self_attn.o_proj.lora_B',
+  'mlp.gate_proj.lora_A',
+  'mlp.gate_proj.lora_B',
+  'mlp.up_proj.lora_A',
+  'mlp.up_proj.lora_B',
+  'mlp.down_proj.lora_A',
+  'mlp.down_proj.lora_B',
+] as const;
 /** Name of a part of one layer. */
 export const partName = (layer: number, part: LayerPart): string => `model.layers.${String(layer)}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
 

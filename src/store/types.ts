@@ -93,6 +93,7 @@ export interface RunAccount {
 /** A message as the optimiser learned from it. */
 export interface TrainingMessage {
   readonly bucket: number;
+  readonly eventType: string;
   readonly context: string;
   readonly promptTokens: number;
   readonly tokens: Int32Array;

@@ -6,6 +6,8 @@ import type { TrainingMessage } from '../store/types.ts';
 
 /** One sampling group as the optimiser learns from it: the alternatives of one context. */
 export interface LearningGroup {
+  /** Whose messages they are, by event type. */
+  readonly agent: string;
   readonly prompt: Int32Array;
   readonly messages: readonly Pick<TrainingMessage, 'tokens' | 'logprobs' | 'credit'>[];
 }
@@ -15,13 +17,14 @@ export interface LearningGroup {
  * A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out; a group without credited messages vanishes.
  */
 export function trainingContexts(groups: readonly LearningGroup[], normalise: boolean): TrainingContext[] {
-  return groups.flatMap(({ prompt, messages }) => {
+  return groups.flatMap(({ agent, prompt, messages }) => {
     const credited = messages.filter(({ credit }) => credit !== null);
     if (credited.length === 0) return [];
     const raw = creditsOf({ messages });
     const values = normalise ? groupNormalise(raw) : raw;
     return [
       {
+        agent,
         prompt,
         messages: credited.map(({ tokens, logprobs }, index) => ({
           tokens,

@@ -3,11 +3,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { ESTIMATORS } from '../credit/creditBucket.ts';
 import type { AdapterStart } from '../runtime/host.ts';
-import { ADAPTER_MODULES } from '../runtime/lora.ts';
+import { ADAPTER_MODULES } from '../runtime/transformer.ts';
 import { DEVICE_REQUESTS } from '../shared/devices.ts';
 import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
 import type { Sampling } from '../shared/records.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
+import type { Protocol } from '../team/protocol.ts';
 
 const positive = z.int().positive();
 const share = z.number().min(0).max(1);
@@ -23,6 +24,8 @@ export const configSchema = z.strictObject({
   /** Low-rank factors that are trained over the model as it is (LoRA); null trains all of it. */
   adapter: z
     .strictObject({
+      /** Whether the whole team shares one adapter, or each role has its own. */
+      per: z.enum(['team', 'role']).default('team'),
       rank: positive.max(4096).default(16),
       /** The factors' product counts alpha / rank. */
       alpha: z.number().positive().max(1e6).default(32),
@@ -107,9 +110,11 @@ export function runSampling(config: RunConfig): Sampling {
   return { temperature, topP, topK, maxNewTokens };
 }
 
-/** The adapter that a configuration asks for, drawn from the run's seed; undefined where the whole model is trained. */
-export function runAdapter({ adapter, seed }: RunConfig): AdapterStart | undefined {
-  return adapter === null ? undefined : { settings: { rank: adapter.rank, alpha: adapter.alpha, targetModules: adapter.target_modules }, seed };
+/** The adapters that a configuration asks for, drawn from the run's seed; undefined where the whole model is trained. */
+export function runAdapter({ adapter, seed }: Pick<RunConfig, 'adapter' | 'seed'>, { roles }: Pick<Protocol, 'roles'>): AdapterStart | undefined {
+  if (adapter === null) return undefined;
+  const settings = { rank: adapter.rank, alpha: adapter.alpha, targetModules: adapter.target_modules };
+  return { settings, seed, ...(adapter.per === 'role' && { agents: roles.map(({ name }) => name) }) };
 }
 
 /**

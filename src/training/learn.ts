@@ -7,6 +7,7 @@ import type { ModelRuntime } from '../runtime/host.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StepMetrics } from '../shared/records.ts';
 import type { StoreReader } from '../store/types.ts';
+import type { Protocol } from '../team/protocol.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';
 import { cosineSchedule } from './schedule.ts';
@@ -17,6 +18,7 @@ export interface LearnInput {
   readonly store: StoreReader;
   readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
+  readonly protocol: Protocol;
   /** Snapshot of the reference policy: what the run began with. */
   readonly base: string;
   readonly cancelled: () => boolean;
@@ -61,6 +63,6 @@ function learningGroups({ run, config, store, tokenizer }: LearnInput, iteration
     if (prompt.length !== first.promptTokens) {
       throw new C3Error('model', `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`);
     }
-    return [{ prompt, messages }];
+    return [{ agent: first.eventType, prompt, messages }];
   });
 }

@@ -42,7 +42,7 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
 }
 
 /** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it stands after */
-async function nearestCheckpoint({ runtime, store, run, config, base, snapshotFolder }: RestoreInput, iteration: number): Promise<number> {
+async function nearestCheckpoint({ runtime, store, run, config, protocol, base, snapshotFolder }: RestoreInput, iteration: number): Promise<number> {
   for (const step of await checkpointsOf(snapshotFolder, run)) {
     if (step > iteration) continue;
     try {
@@ -57,6 +57,6 @@ async function nearestCheckpoint({ runtime, store, run, config, base, snapshotFo
       if (!(error instanceof C3Error && error.kind === 'model')) throw error;
     }
   }
-  await runtime.beginTraining(base, runAdapter(config));
+  await runtime.beginTraining(base, runAdapter(config, protocol));
   return 0;
 }

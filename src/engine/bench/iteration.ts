@@ -95,7 +95,7 @@ async function iterate(service: EngineService, recipe: Parameters<EngineService[
 /** The contexts of an iteration as they are packed; only lengths matter, so prompts are left blank. */
 function learned(store: StoreReader, run: string, iteration: number, estimator: string): TrainingContext[] {
   const groups = Map.groupBy(store.trainingMessages(run, iteration, estimator), ({ bucket }) => bucket);
-  return trainingContexts([...groups.values()].map((messages) => ({ prompt: new Int32Array(messages[0]?.promptTokens ?? 1), messages })), false);
+  return trainingContexts([...groups.values()].map((messages) => ({ agent: messages[0]?.eventType ?? '', prompt: new Int32Array(messages[0]?.promptTokens ?? 1), messages })), false);
 }
 
 /** Sampled tokens per second, were an iteration nothing but its generation and its optimiser step, each at the rate that it has alone. */

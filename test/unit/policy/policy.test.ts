@@ -50,6 +50,7 @@ after(async () => {
 });
 
 const request = (context: string, sibling: number, temperature = 1): PolicyRequest => ({
+  agent: 'actor',
   context,
   sampling: { temperature, topP: 1, topK: 0, maxNewTokens: 10 },
   streamKey: streamKey({ seed: 1, scope: 'policy', uidSha: '', eventType: '', turn: 0, sibling }),
@@ -128,7 +129,7 @@ describe('LocalPolicy.answer', () => {
 
 describe('LocalPolicy.typed', () => {
   it('is the text with an end token, scored in its context', async () => {
-    const typed = await policy.typed('Tom has', ' 12 apples', 0.75, RUNNING);
+    const typed = await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12 apples', temperature: 0.75 }, RUNNING);
     const [prompt, tokens] = [tokenizer.encode('Tom has'), Int32Array.from([...tokenizer.encode(' 12 apples'), tokenizer.endToken])];
     const empty = new Float32Array(tokens.length);
     const [[logprobs] = []] = await host.score(policy.snapshot, [{ prompt, messages: [{ tokens, behaviour: empty, reference: empty, advantages: empty }] }], 0.75, RUNNING.cancelled);
@@ -144,17 +145,17 @@ describe('LocalPolicy.typed', () => {
   });
 
   it('at temperature 0 is scored at 1, as greedy answers are', async () => {
-    const [cold, one] = [await policy.typed('Tom has', ' 12', 0, RUNNING), await policy.typed('Tom has', ' 12', 1, RUNNING)];
+    const [cold, one] = [await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 0 }, RUNNING), await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 1 }, RUNNING)];
     assert.deepEqual(cold, one);
   });
 
   it('may be empty: the end token alone', async () => {
-    const { tokens, logprobs, text } = await policy.typed('Tom has', '', 1, RUNNING);
+    const { tokens, logprobs, text } = await policy.typed({ agent: 'actor', context: 'Tom has', text: '', temperature: 1 }, RUNNING);
     assert.deepEqual([[...tokens], logprobs.length, text], [[tokenizer.endToken], 1, '']);
   });
 
   it('is refused in an empty context and when cancelled', async () => {
-    await assert.rejects(policy.typed('', 'x', 1, RUNNING), (error) => error instanceof C3Error && error.kind === 'input');
-    await assert.rejects(policy.typed('Tom', 'x', 1, { cancelled: () => true }), CancelledError);
+    await assert.rejects(policy.typed({ agent: 'actor', context: '', text: 'x', temperature: 1 }, RUNNING), (error) => error instanceof C3Error && error.kind === 'input');
+    await assert.rejects(policy.typed({ agent: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { cancelled: () => true }), CancelledError);
   });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../../../src/policy/policy.ts';
+import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, TypedRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/replay/record.ts';
 import type { Branch, TreeNode, TreeSettings } from '../../../src/replay/tree.ts';
@@ -110,7 +110,7 @@ export class ScriptedPolicy implements Policy {
     return Promise.resolve(answers);
   }
 
-  typed(context: string, text: string): Promise<PolicyAnswer> {
+  typed({ context, text }: TypedRequest): Promise<PolicyAnswer> {
     return Promise.resolve({ ...answerOf(context, text), finish: 'typed' });
   }
 }

@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { loadTrainingState, saveTrainingState } from '../../../src/runtime/checkpoint.ts';
+import { loadTrainingStates, saveTrainingStates } from '../../../src/runtime/checkpoint.ts';
+import { WHOLE_TEAM } from '../../../src/runtime/lora.ts';
 import { parameterCount } from '../../../src/runtime/model.ts';
 import { readSafetensors } from '../../../src/runtime/safetensors.ts';
+import type { TrainingState } from '../../../src/runtime/trainer.ts';
 import { writeWhole, writerOfUnfinished } from '../../../src/runtime/wholeFile.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { TINY } from './models.ts';
@@ -23,52 +25,71 @@ const count = parameterCount(TINY);
 const vector = (first: number): Float32Array => Float32Array.from({ length: count }, (_, index) => first + index / 3);
 const state = { parameters: vector(1), momentum: vector(-2), variance: vector(0.125), step: 12345 };
 
+const whole = (one: TrainingState): Map<string, TrainingState> => new Map([[WHOLE_TEAM, one]]);
+const MODEL = vector(9);
+const load = (path: string): ReturnType<typeof loadTrainingStates> =>
+  loadTrainingStates(TINY, path, (base) => {
+    assert.equal(base, 'ab12');
+    return Promise.resolve(MODEL);
+  });
+
 describe('a training state', () => {
   it('comes back bit for bit from one safetensors file', async (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'checkpoint.safetensors');
-    await saveTrainingState(state, path);
-    assert.deepEqual(await loadTrainingState(TINY, path), state);
+    await saveTrainingStates(whole(state), path);
+    assert.deepEqual(await load(path), whole(state));
     assert.deepEqual([...readSafetensors(readFileSync(path), path).tensors].map(([name, { shape }]) => [name, ...shape]), [['parameters', count], ['momentum', count], ['variance', count]]);
     assert.deepEqual(readdirSync(folder), ['checkpoint.safetensors']);
   });
 
   it('says whose parameters it has where they are an adapter\'s, and that cannot be changed either', async (t) => {
     const path = join(temporaryFolder(t), 'checkpoint.safetensors');
-    const adapter = { settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] }, base: 'ab12' } as const;
+    const adapter = { settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] }, base: 'ab12', model: MODEL } as const;
     // A [2, 16] and B [12, 2] in both layers.
     const part = { adapter, parameters: vector(1).slice(0, 112), momentum: vector(2).slice(0, 112), variance: vector(3).slice(0, 112), step: 7 };
-    await saveTrainingState(part, path);
-    assert.deepEqual(await loadTrainingState(TINY, path), part);
+    await saveTrainingStates(whole(part), path);
+    assert.deepEqual(await load(path), whole(part));
     const bytes = readFileSync(path);
     for (const [from, to] of [['ab12', 'ab13'], ['0.5', '0.6']] as const) {
       writeFileSync(path, Buffer.from(bytes.toString('latin1').replace(from, to), 'latin1'));
-      await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /is damaged/));
+      await assert.rejects(load(path), failsWith('model', /is damaged/));
     }
-    await saveTrainingState({ ...part, parameters: vector(1) }, path);
-    await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /no checkpoint of this model/));
+    await saveTrainingStates(whole({ ...part, parameters: vector(1) }), path);
+    await assert.rejects(load(path), failsWith('model', /no checkpoint of this model/));
+  });
+
+  it('is one of several agents, each with a step of its own', async (t) => {
+    const path = join(temporaryFolder(t), 'checkpoint.safetensors');
+    const adapter = { settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] }, base: 'ab12', model: MODEL } as const;
+    const part = (first: number, step: number): TrainingState => ({ adapter, parameters: vector(first).slice(0, 112), momentum: vector(first + 1).slice(0, 112), variance: vector(first + 2).slice(0, 112), step });
+    const team = new Map([['reasoner', part(1, 7)], ['actor', part(5, 3)]]);
+    await saveTrainingStates(team, path);
+    assert.deepEqual([...(await load(path))], [...team]);
+    writeFileSync(path, Buffer.from(readFileSync(path).toString('latin1').replace('reasoner', 'raisoner'), 'latin1'));
+    await assert.rejects(load(path), failsWith('model', /is damaged/));
   });
 
   it('is refused when anything of it is damaged, cut or of another model', async (t) => {
     const path = join(temporaryFolder(t), 'checkpoint.safetensors');
-    await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /Cannot read the checkpoint/));
-    await saveTrainingState(state, path);
+    await assert.rejects(load(path), failsWith('model', /Cannot read the checkpoint/));
+    await saveTrainingStates(whole(state), path);
     const bytes = readFileSync(path);
     const damaged: readonly (readonly [Uint8Array, RegExp])[] = [
       // The last byte of the variance, the first of the parameters, the step in the header.
       [bytes.map((byte, index) => (index === bytes.length - 1 ? byte ^ 1 : byte)), /is damaged/],
       [bytes.map((byte, index) => (index === bytes.length - 12 * count ? byte ^ 1 : byte)), /is damaged/],
-      [Buffer.from(bytes.toString('latin1').replace('"12345"', '"12346"'), 'latin1'), /is damaged/],
+      [Buffer.from(bytes.toString('latin1').replace('12345]', '12346]'), 'latin1'), /is damaged/],
     ];
     for (const [content, message] of damaged) {
       writeFileSync(path, content);
-      await assert.rejects(loadTrainingState(TINY, path), failsWith('model', message));
+      await assert.rejects(load(path), failsWith('model', message));
     }
     writeFileSync(path, bytes);
     truncateSync(path, bytes.length - 1);
-    await assert.rejects(loadTrainingState(TINY, path), failsWith('model', /truncated/));
+    await assert.rejects(load(path), failsWith('model', /truncated/));
     writeFileSync(path, bytes);
-    await assert.rejects(loadTrainingState({ ...TINY, layers: TINY.layers + 1 }, path), failsWith('model', /no checkpoint of this model/));
+    await assert.rejects(loadTrainingStates({ ...TINY, layers: TINY.layers + 1 }, path, () => assert.fail()), failsWith('model', /no checkpoint of this model/));
   });
 });
 

@@ -3,12 +3,13 @@ import { describe, it } from 'node:test';
 import { exactThreads } from '../../../src/runtime/exactThreads.ts';
 import { Generator } from '../../../src/runtime/generate.ts';
 import { Graph } from '../../../src/runtime/graph.ts';
+import { withAdapter } from '../../../src/runtime/lora.ts';
 import { matmul, swapLast } from '../../../src/runtime/ops/linear.ts';
 import { floatData, floats, Session } from '../../../src/runtime/session.ts';
 import { Trainer } from '../../../src/runtime/trainer.ts';
-import type { TransformerConfig } from '../../../src/runtime/transformer.ts';
+import { ADAPTER_MODULES, adapterSpecs, type TransformerConfig } from '../../../src/runtime/transformer.ts';
 import { message, request, RUNNING, testParameters } from './models.ts';
-import { noise, present, range } from './nd.ts';
+import { noise, present, range, testStream } from './nd.ts';
 
 /** Widths at which ONNX Runtime's products depend on the batch with three threads and more. */
 const WIDE: TransformerConfig = {
@@ -66,10 +67,13 @@ describe('exactThreads', () => {
 });
 
 describe('with several threads', () => {
-  it('an answer and its score have the same bits in any batch', async () => {
+  const adapted = (rank: number): TransformerConfig => withAdapter(WIDE, { rank, alpha: rank, targetModules: ADAPTER_MODULES });
+  for (const [name, config] of [['alone', WIDE], ...[1, 3, 16, 40].map((rank) => [`with factors of rank ${rank}`, adapted(rank)] as const)] as const) it(`an answer and its score have the same bits in any batch: the model ${name}`, async () => {
     const device = { threads: 8 };
-    const flat = testParameters(WIDE).map((value) => value / 4);
-    const [generator, trainer] = [await Generator.create(WIDE, device), new Trainer(WIDE, device)];
+    const model = testParameters(WIDE).map((value) => value / 4);
+    const numbers = adapterSpecs(config).reduce((count, { shape: [rows = 0, columns = 0] }) => count + rows * columns, 0);
+    const flat = config.adapter === undefined ? model : { model, adapter: Float32Array.from({ length: numbers }, (_, index) => testStream('factors').normal(index) / 20) };
+    const [generator, trainer] = [await Generator.create(config, device), new Trainer(config, device)];
     const requests = range(24).map((index) => request(`wide ${index}`, 3 + 2 * index, 6, { endToken: -1 }));
     const together = await generator.generate(flat, requests, RUNNING);
     for (const size of [1, 2, 4]) {

@@ -8,7 +8,7 @@ import { ModelHost, type AdapterStart, type ModelRuntime } from '../../../src/ru
 import { initialParameters, saveModel } from '../../../src/runtime/model.ts';
 import { startRuntime } from '../../../src/runtime/remote.ts';
 import type { StepSettings } from '../../../src/runtime/trainer.ts';
-import { C3Error } from '../../../src/shared/errors.ts';
+import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { context, DEVICE, request, RUNNING, testParameters, TINY } from './models.ts';
 import { range } from './nd.ts';
 
@@ -117,10 +117,15 @@ describe('adapters that are refused', () => {
     await runtime.step(CONTEXTS, STEP, NEVER);
     const trained = await runtime.freeze();
     await runtime.saveSnapshot(trained, file);
-    for (const name of [base, trained]) await runtime.releaseSnapshot(name);
+    const later = await runtimeOf(t);
+    await later.load(folder);
+    await later.releaseSnapshot(base);
     await saveModel(folder, { config: TINY, parameters: initialParameters(TINY, 1) }, 'F32');
-    await assert.rejects(runtime.loadSnapshot(file), says(/which are not loaded/));
-    assert.deepEqual(await runtime.snapshots(), []);
+    await assert.rejects(later.loadSnapshot(file), says(/which are not loaded/));
+    assert.deepEqual(await later.snapshots(), []);
+    // Whoever trains over it still has it.
+    for (const name of [base, trained]) await runtime.releaseSnapshot(name);
+    assert.equal(await runtime.loadSnapshot(file), trained);
   });
 });
 
@@ -139,4 +144,87 @@ it('adapters do not know of each other: each gives the weights that it gives alo
     seen.push(scores);
   }
   assert.notDeepEqual(seen[0], seen[2]);
+});
+
+describe('adapters of agents', () => {
+  const OWN: AdapterStart = { ...ADAPTER, agents: ['reasoner', 'actor'] };
+  const [asked, told] = [context('asked', 4, 3, 2), context('told', 6, 5)];
+  const both = [{ ...asked, agent: 'reasoner' }, { ...told, agent: 'actor' }];
+
+  it('learn from their own messages only, and each speaks with its own', async (t) => {
+    const runtime = await runtimeOf(t);
+    const { snapshot: base } = await runtime.load(model);
+    const scores = (snapshot: string, agent?: string): Promise<Float32Array[][]> => runtime.score(snapshot, [{ ...asked, ...(agent !== undefined && { agent }) }], 1, NEVER);
+    await runtime.beginTraining(base, OWN);
+    assert.equal(await runtime.freeze(), base);
+    await runtime.step(both.slice(0, 1), STEP, NEVER);
+    const first = await runtime.freeze();
+    assert.notDeepEqual(await scores(first, 'reasoner'), await scores(base));
+    assert.deepEqual(await scores(first, 'actor'), await scores(base));
+    // Nobody's adapter: the model alone.
+    assert.deepEqual(await scores(first), await scores(base));
+    await runtime.step(both, STEP, NEVER);
+    const second = await runtime.freeze();
+    assert.notDeepEqual(await scores(second, 'actor'), await scores(base));
+    const [mixed, reversed] = [await runtime.score(second, both, 1, NEVER), await runtime.score(second, [...both].reverse(), 1, NEVER)];
+    assert.deepEqual(mixed, reversed.reverse());
+    assert.deepEqual(mixed[0], (await scores(second, 'reasoner'))[0]);
+    const requests = range(4).map((index) => ({ ...request(`agents ${index}`, 4, 6), agent: index % 2 === 0 ? 'reasoner' : 'actor' }));
+    const heard: number[] = [];
+    const answers = await runtime.generate(second, requests, { ...RUNNING, onCompletion: (index) => heard.push(index) });
+    assert.deepEqual(heard.sort(), [0, 1, 2, 3]);
+    for (const [index, one] of requests.entries()) assert.deepEqual(await runtime.generate(second, [one], RUNNING).then(([answer]) => answer?.tokens), answers[index]?.tokens);
+    await assert.rejects(runtime.step([{ ...asked, agent: 'judge' }], STEP, NEVER), says(/Nothing is trained for the agent "judge"/));
+  });
+
+  it('train as an adapter alone would on the same messages', async (t) => {
+    const [together, alone] = [await runtimeOf(t), await runtimeOf(t)];
+    const { snapshot: base } = await together.load(model);
+    await alone.load(model);
+    await together.beginTraining(base, OWN);
+    const report = await together.step(both, STEP, NEVER);
+    const snapshot = await together.freeze();
+    let [loss, tokens, norm] = [0, 0, 0];
+    for (const one of both) {
+      await alone.beginTraining(base, { ...ADAPTER, agents: [one.agent] });
+      const own = await alone.step([one], STEP, NEVER);
+      [loss, tokens, norm] = [loss + own.loss * own.tokens, tokens + own.tokens, norm + own.gradientNorm ** 2];
+      assert.deepEqual(await alone.score(await alone.freeze(), [one], 1, NEVER), await together.score(snapshot, [one], 1, NEVER));
+    }
+    assert.ok(Math.abs(report.loss - loss / tokens) < 1e-9 && Math.abs(report.gradientNorm - Math.sqrt(norm)) < 1e-9);
+    assert.equal(report.tokens, tokens);
+  });
+
+  it('go on from a checkpoint, come back from a file and from folders', async (t) => {
+    const [runtime, later] = [await runtimeOf(t), await runtimeOf(t)];
+    const [checkpoint, file, folder] = [join(temporary, 'agents.checkpoint'), join(temporary, 'agents.safetensors'), join(temporary, 'agents')];
+    const { snapshot: base } = await runtime.load(model);
+    await runtime.beginTraining(base, OWN);
+    await runtime.step(both.slice(1), STEP, NEVER);
+    const first = await runtime.freeze();
+    await runtime.saveCheckpoint(checkpoint);
+    await runtime.step(both, STEP, NEVER);
+    const second = await runtime.freeze();
+    await runtime.saveSnapshot(second, file);
+    assert.deepEqual(await runtime.saveAdapter(second, folder, model), [join(folder, 'reasoner'), join(folder, 'actor')]);
+    await later.load(model);
+    assert.equal(await later.loadCheckpoint(checkpoint), first);
+    await later.step(both, STEP, NEVER);
+    assert.equal(await later.freeze(), second);
+    for (const load of [(): Promise<string> => later.loadSnapshot(file), (): Promise<string> => later.loadAdapter(folder, base)]) {
+      await later.releaseSnapshot(second);
+      assert.equal(await load(), second);
+      assert.deepEqual(await later.score(second, both, 1, NEVER), await runtime.score(second, both, 1, NEVER));
+    }
+  });
+
+  it('are as before where a step is cancelled between two of them', async (t) => {
+    const [runtime, straight] = [await runtimeOf(t), await runtimeOf(t)];
+    for (const one of [runtime, straight]) await one.beginTraining((await one.load(model)).snapshot, OWN);
+    for (const one of [runtime, straight]) await one.step(both, STEP, NEVER);
+    let asks = 0;
+    await assert.rejects(runtime.step(both, STEP, () => ++asks > 1), CancelledError);
+    for (const one of [runtime, straight]) await one.step(both, STEP, NEVER);
+    assert.equal(await runtime.freeze(), await straight.freeze());
+  });
 });

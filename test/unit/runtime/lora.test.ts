@@ -1,16 +1,15 @@
-/** Adapters: the weights that they make, their gradients against central differences of the loss on the reference transformer, and training over a frozen base. */
+/** Adapters: what they compute, against the reference transformer with the weights that they stand for; their gradients against central differences of its loss; training over a frozen base. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
 import { Generator } from '../../../src/runtime/generate.ts';
 import type { FloatType } from '../../../src/runtime/graph.ts';
-import { ADAPTER_MODULES, adapterModules, adapterSnapshotId, adapterViews, initialAdapter, type AdapterSettings } from '../../../src/runtime/lora.ts';
-import { AdapterMerge } from '../../../src/runtime/loraGraph.ts';
+import { adapterModules, adapterSnapshotId, adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../src/runtime/lora.ts';
 import { loadModel, parameterViews, viewFeeds, type ParameterView } from '../../../src/runtime/model.ts';
 import { packContexts, type TrainingContext } from '../../../src/runtime/pack.ts';
-import { initialState, Trainer, type StepSettings, type TrainingState } from '../../../src/runtime/trainer.ts';
+import { initialState, Trainer, weightsOf, type StepSettings, type TrainingState } from '../../../src/runtime/trainer.ts';
 import { accumulatedName, buildGradientGraph, gradientName, type LossKind } from '../../../src/runtime/trainingGraph.ts';
-import type { TransformerConfig } from '../../../src/runtime/transformer.ts';
+import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig } from '../../../src/runtime/transformer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../golden.ts';
 import { along, contextsFor, KL, slope, TEMPERATURE, tokensOf } from './losses.ts';
@@ -51,11 +50,12 @@ function mergedReference(config: TransformerConfig, { rank, alpha, targetModules
   return result;
 }
 
-async function merged(config: TransformerConfig, settings: AdapterSettings, base: Float32Array, adapter: Float32Array): Promise<Float32Array> {
-  const merge = await AdapterMerge.create(config, settings, DEVICE);
-  const result = await merge.weights(base, adapter);
-  await merge.release();
-  return result;
+/** Log-probabilities of every message token at a temperature, by the runtime. */
+async function scored(config: TransformerConfig, settings: AdapterSettings, model: Float32Array, adapter: Float32Array, contexts: readonly TrainingContext[]): Promise<number[]> {
+  const trainer = new Trainer(withAdapter(config, settings), DEVICE);
+  const scores = await trainer.score({ model, adapter }, contexts, TEMPERATURE, RUNNING.cancelled);
+  await trainer.release();
+  return scores.flat().flatMap((values) => [...values]);
 }
 
 const sized = (views: readonly ParameterView[]): number => total(views.map(({ length }) => length));
@@ -102,35 +102,47 @@ describe('an adapter', () => {
     ['keys and the way back', QWEN2, { ...ALL, targetModules: ['k_proj', 'down_proj'] }],
     ['a rank beyond the width', QWEN3, { ...ALL, rank: 40 }],
   ] as const) {
-    it(`makes W + (alpha / rank) B A: ${name}`, async () => {
+    it(`computes with W + (alpha / rank) B A: ${name}`, async () => {
       const [base, adapter] = [testParameters(config), testAdapter(config, settings)];
       const [baseBefore, adapterBefore] = [base.slice(), adapter.slice()];
-      const got = await merged(config, settings, base, adapter);
-      mergedReference(config, settings, base, adapter).forEach((value, index) => assert.ok(Math.abs(item(got, index) - value) < 2e-6));
+      const contexts = [context('a', 7, 5, 3), context('b', 4, 6)];
+      const got = await scored(config, settings, base, adapter, contexts);
+      const expected = tokensOf(config, mergedReference(config, settings, base, adapter), contexts).map(({ now }) => now);
+      assert.equal(got.length, expected.length);
+      got.forEach((value, index) => assert.ok(Math.abs(value - item(expected, index)) < 2e-5, `${value} is not ${item(expected, index)}`));
+      const untouched = tokensOf(config, base, contexts).map(({ now }) => now);
+      assert.ok(got.some((value, index) => Math.abs(value - item(untouched, index)) > 1e-2));
       assert.deepEqual([base, adapter], [baseBefore, adapterBefore]);
-      assert.ok(range(base.length).some((index) => base[index] !== got[index]));
+    });
+
+    it(`is the base, bit for bit, where B is 0: ${name}`, async () => {
+      const [base, contexts] = [testParameters(config), [context('a', 7, 5, 3), context('b', 4, 6)]];
+      const plain = new Trainer(config, DEVICE);
+      const alone = (await plain.score(base, contexts, TEMPERATURE, RUNNING.cancelled)).flat().flatMap((values) => [...values]);
+      assert.deepEqual(await scored(config, settings, base, initialAdapter(config, settings, 1), contexts), alone);
+      await plain.release();
     });
   }
 
-  it('is the base, bit for bit, where B is 0', async () => {
-    const base = testParameters(TINY);
-    assert.deepEqual(await merged(TINY, ALL, base, initialAdapter(TINY, ALL, 1)), base);
-  });
-
   it('is named by base, settings and numbers; by the base alone where it changes nothing', () => {
+    const team = (flat: Float32Array): Map<string, Float32Array> => new Map([[WHOLE_TEAM, flat]]);
     const flat = testAdapter(TINY, ALL);
-    const id = adapterSnapshotId(TINY, { settings: ALL, base: BASE }, flat);
+    const id = adapterSnapshotId(TINY, { settings: ALL, base: BASE }, team(flat));
     const other = flat.slice();
     other[0] = item(other, 0) + 1;
     const others = [
-      adapterSnapshotId(TINY, { settings: ALL, base: 'another' }, flat),
-      adapterSnapshotId(TINY, { settings: { ...ALL, alpha: 6 }, base: BASE }, flat),
-      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, other),
-      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, initialAdapter(TINY, ALL, 1)),
+      adapterSnapshotId(TINY, { settings: ALL, base: 'another' }, team(flat)),
+      adapterSnapshotId(TINY, { settings: { ...ALL, alpha: 6 }, base: BASE }, team(flat)),
+      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, team(other)),
+      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, team(initialAdapter(TINY, ALL, 1))),
+      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['actor', flat]])),
+      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['actor', flat], ['reasoner', other]])),
+      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['actor', other], ['reasoner', flat]])),
     ];
-    assert.equal(new Set([id, ...others]).size, 5);
+    assert.equal(new Set([id, ...others]).size, 8);
     assert.equal(others[3], BASE);
-    assert.equal(adapterSnapshotId(TINY, { settings: { ...ALL, targetModules: ADAPTER_MODULES.toReversed() }, base: BASE }, flat), id);
+    assert.equal(adapterSnapshotId(TINY, { settings: { ...ALL, targetModules: ADAPTER_MODULES.toReversed() }, base: BASE }, team(flat)), id);
+    assert.equal(adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['reasoner', other], ['actor', flat]])), others[5]);
   });
 
   it('refuses modules that it cannot change, by name', () => {
@@ -144,14 +156,13 @@ describe('an adapter', () => {
 
 /** The gradient of a micro-batch by the adapter's numbers, from a graph of either float type. */
 async function adapterGradient(kind: LossKind, config: TransformerConfig, settings: AdapterSettings, base: Float32Array, adapter: Float32Array, contexts: readonly TrainingContext[], float: FloatType): Promise<Float64Array> {
-  const weights = await merged(config, settings, base, adapter);
   const views = adapterViews(config, settings);
-  const batches = packContexts(config, contexts, 10_000, 1 / tokensOf(config, weights, contexts).length);
+  const batches = packContexts(config, contexts, 10_000, 1 / tokensOf(config, base, contexts).length);
   assert.equal(batches.length, 1);
   const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
   const ppo = { behaviour: present(behaviour), reference: present(reference), advantages: present(advantages), klCoefficient: scalar(KL) };
   const factors = { ...viewFeeds(views, adapter), ...viewFeeds(views, new Float32Array(adapter.length), accumulatedName) };
-  const outputs = await runGraph(buildGradientGraph(config, { loss: kind, float, adapter: settings }), config, weights, { ...factors, ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) });
+  const outputs = await runGraph(buildGradientGraph(withAdapter(config, settings), { loss: kind, float }), config, base, { ...factors, ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) });
   assert.deepEqual(Object.keys(outputs).filter((name) => name.startsWith('gradient.')).sort(), views.map(({ name }) => gradientName(name)).sort());
   const flat = new Float64Array(adapter.length);
   for (const { name, offset } of views) flat.set(present(outputs[gradientName(name)]), offset);
@@ -159,12 +170,12 @@ async function adapterGradient(kind: LossKind, config: TransformerConfig, settin
 }
 
 /**
- * Compares along random directions, of each tensor alone or of all at once. Base and factors have so few digits that the weights that they make are
- * float32 numbers: the graph and the reference then compute with the same ones.
+ * Compares along random directions, of each tensor alone or of all at once. Base and factors have so few digits that the weights that they stand for
+ * are float32 numbers.
  */
 async function checkGradient(kind: LossKind, config: TransformerConfig, settings: AdapterSettings, parameters: Float32Array, float: FloatType, tolerance: number, parts: readonly Pick<ParameterView, 'name' | 'offset' | 'length'>[]): Promise<void> {
   const [base, adapter] = [onGrid(parameters, 2 ** 12), onGrid(testAdapter(config, settings), 2 ** 6)];
-  const contexts = contextsFor(config, await merged(config, settings, base, adapter));
+  const contexts = contextsFor(config, Float32Array.from(mergedReference(config, settings, base, adapter)));
   const gradient = await adapterGradient(kind, config, settings, base, adapter, contexts, float);
   for (const { name, offset, length } of parts) {
     const stream = testStream(`direction ${name}`);
@@ -206,17 +217,17 @@ describe('training an adapter', () => {
     it(`${name}: samples and trains on the same bits, and leaves the base as it is`, async () => {
       const base = testParameters(config);
       const before = base.slice();
-      const trainer = new Trainer(config, DEVICE, undefined, { settings, parameters: base });
-      const generator = await Generator.create(config, DEVICE);
+      const [trainer, plain] = [new Trainer(withAdapter(config, settings), DEVICE), new Trainer(config, DEVICE)];
+      const generator = await Generator.create(withAdapter(config, settings), DEVICE);
       const sample = async (state: TrainingState): Promise<TrainingContext[]> => {
         const requests = range(4).map((index) => request(`context`, 6, 8, { endToken: -1, temperature: ppo.temperature, streamKey: testKey('sample', index) }));
-        const completions = await generator.generate(await trainer.parametersOf(state), requests, RUNNING);
+        const completions = await generator.generate(weightsOf(state), requests, RUNNING);
         const messages = completions.map(({ tokens, logprobs }) => ({ tokens, behaviour: logprobs, reference: logprobs, advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)) }));
         const contexts = [{ prompt: present(requests[0]).prompt, messages }];
-        const reference = present((await trainer.score(base, contexts, ppo.temperature, RUNNING.cancelled))[0]);
+        const reference = present((await plain.score(base, contexts, ppo.temperature, RUNNING.cancelled))[0]);
         return [{ ...present(contexts[0]), messages: messages.map((one, index) => ({ ...one, reference: present(reference[index]) })) }];
       };
-      let state = initialState(initialAdapter(config, settings, 5), { settings, base: BASE });
+      let state = initialState(initialAdapter(config, settings, 5), { settings, base: BASE, model: base });
       const divergences: number[] = [];
       for (const step of range(3)) {
         const result = await trainer.step(state, await sample(state), ppo, RUNNING.cancelled);
@@ -225,27 +236,23 @@ describe('training an adapter', () => {
         divergences.push(result.kl);
         state = result.state;
         assert.equal(state.step, step + 1);
-        assert.deepEqual(state.adapter, { settings, base: BASE });
+        assert.deepEqual(state.adapter, { settings, base: BASE, model: before });
         assert.equal(state.parameters.length, sized(adapterViews(config, settings)));
         assert.equal(state.momentum.length, state.parameters.length);
       }
       assert.equal(divergences[0], 0);
       assert.ok(present(divergences[1]) > 0 && present(divergences[2]) > present(divergences[1]), String(divergences));
-      const now = await trainer.parametersOf(state);
-      for (const { name: tensor, offset, length } of parameterViews(config)) {
-        const same = range(length).every((index) => now[offset + index] === before[offset + index]);
-        assert.equal(same, !settings.targetModules.some((module) => tensor.endsWith(`.${module}.weight`)), tensor);
-      }
       assert.deepEqual(base, before);
       await generator.release();
       await trainer.release();
+      await plain.release();
     });
   }
 
   it('learns: the loss of the same messages falls', async () => {
-    const trainer = new Trainer(TINY, DEVICE, undefined, { settings: ALL, parameters: testParameters(TINY) });
+    const trainer = new Trainer(withAdapter(TINY, ALL), DEVICE);
     const contexts = [context('a', 4, 3, 2), context('b', 6, 5)];
-    let state = initialState(initialAdapter(TINY, ALL, 5));
+    let state = initialState(initialAdapter(TINY, ALL, 5), { settings: ALL, base: BASE, model: testParameters(TINY) });
     const losses: number[] = [];
     for (const step of range(30)) {
       const result = await trainer.step(state, contexts, { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 }, RUNNING.cancelled);
@@ -260,8 +267,8 @@ describe('training an adapter', () => {
   it('adds up over micro-batches as over one', async () => {
     const base = testParameters(TINY);
     const many = range(40).map((index) => context(`many ${index}`, 40, 20));
-    const trainer = new Trainer(TINY, DEVICE, undefined, { settings: ALL, parameters: base });
-    const state = initialState(testAdapter(TINY, ALL));
+    const trainer = new Trainer(withAdapter(TINY, ALL), DEVICE);
+    const state = initialState(testAdapter(TINY, ALL), { settings: ALL, base: BASE, model: base });
     const { gradientNorm } = await trainer.step(state, many, { loss: 'supervised', learningRate: 0.01, temperature: TEMPERATURE, klCoefficient: 0 }, RUNNING.cancelled);
     assert.ok(packContexts(TINY, many, 2048, 1).length > 1);
     const gradient = await adapterGradient('supervised', TINY, ALL, base, state.parameters, many, 'float64');

@@ -4,12 +4,12 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { ADAPTER_MODULES, adapterViews, initialAdapter, type AdapterSettings } from '../../../src/runtime/lora.ts';
-import { loadAdapter, loadAdapterFile, saveAdapter, saveAdapterFile } from '../../../src/runtime/loraFolder.ts';
-import { AdapterMerge } from '../../../src/runtime/loraGraph.ts';
+import { adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../src/runtime/lora.ts';
+import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters } from '../../../src/runtime/loraFolder.ts';
 import { loadModel, snapshotId } from '../../../src/runtime/model.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../src/runtime/safetensors.ts';
-import { initialState, Trainer } from '../../../src/runtime/trainer.ts';
+import { initialState, Trainer, weightsOf } from '../../../src/runtime/trainer.ts';
+import { ADAPTER_MODULES, type AdapterSettings } from '../../../src/runtime/transformer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../golden.ts';
 import { context, DEVICE, RUNNING, TINY } from './models.ts';
@@ -18,6 +18,7 @@ import { present, range } from './nd.ts';
 const SETTINGS: AdapterSettings = { rank: 2, alpha: 3, targetModules: ['v_proj', 'o_proj'] };
 const FLAT = initialAdapter(TINY, SETTINGS, 1).map((value, index) => value + 0.01 * (index % 7));
 const ORIGIN = { settings: SETTINGS, base: 'ab12' };
+const team = (flat: Float32Array): Map<string, Float32Array> => new Map([[WHOLE_TEAM, flat]]);
 
 let temporary: string;
 before(async () => {
@@ -27,7 +28,7 @@ after(() => rm(temporary, { recursive: true, force: true }));
 
 async function saved(): Promise<string> {
   const folder = join(await mkdtemp(join(temporary, 'saved-')), 'adapter');
-  await saveAdapter(folder, TINY, ORIGIN, FLAT, 'Qwen/Qwen2.5-3B-Instruct');
+  await saveAdapters(folder, TINY, ORIGIN, team(FLAT), 'Qwen/Qwen2.5-3B-Instruct');
   return folder;
 }
 
@@ -52,8 +53,8 @@ describe('an adapter folder', () => {
 
   it('is read as it was written, and so is its weights file alone', async () => {
     const folder = await saved();
-    assert.deepEqual(await loadAdapter(folder, TINY), { settings: SETTINGS, parameters: FLAT, base: 'ab12' });
-    assert.deepEqual(await loadAdapterFile(join(folder, 'adapter_model.safetensors'), TINY), { settings: SETTINGS, parameters: FLAT, base: 'ab12' });
+    assert.deepEqual(await loadAdapters(folder, TINY), { settings: SETTINGS, adapters: team(FLAT), base: 'ab12' });
+    assert.deepEqual(await loadAdapterFile(join(folder, 'adapter_model.safetensors'), TINY), { settings: SETTINGS, adapters: team(FLAT), base: 'ab12' });
   });
 
   it('is read as PEFT writes it: no word of ours in it, keys that are off, tensors in another order and in float16', async () => {
@@ -62,8 +63,8 @@ describe('an adapter folder', () => {
     const tensors = [...readSafetensors(await readFile(path), path).tensors.values()].reverse();
     await writeFile(path, writeSafetensors(tensors.map((tensor) => ({ ...tensor, data: tensor.data.map((value) => Math.round(value * 256) / 256) })), 'F16', { format: 'pt' }));
     await rewriteConfig(folder, { alpha_pattern: {}, rank_pattern: {}, modules_to_save: null, layers_to_transform: null, bias: 'none', init_lora_weights: true, lora_dropout: 0.05, revision: null, megatron_core: 'megatron.core' });
-    const { parameters, base } = await loadAdapter(folder, TINY);
-    assert.deepEqual(parameters, FLAT.map((value) => Math.round(value * 256) / 256));
+    const { adapters, base } = await loadAdapters(folder, TINY);
+    assert.deepEqual(adapters, team(FLAT.map((value) => Math.round(value * 256) / 256)));
     assert.equal(base, null);
     await assert.rejects(loadAdapterFile(path, TINY), says(`${path} does not say what adapter it holds; choose the folder with its adapter_config.json.`));
   });
@@ -99,7 +100,7 @@ describe('an adapter folder that is refused', () => {
     it(JSON.stringify(more), async () => {
       const folder = await saved();
       await rewriteConfig(folder, more);
-      await assert.rejects(loadAdapter(folder, TINY), says(`${join(folder, 'adapter_config.json')}: ${message}`));
+      await assert.rejects(loadAdapters(folder, TINY), says(`${join(folder, 'adapter_config.json')}: ${message}`));
     });
   }
 
@@ -108,7 +109,7 @@ describe('an adapter folder that is refused', () => {
       const folder = await saved();
       await rewriteConfig(folder, more);
       const key = present(Object.keys(more)[0]);
-      await assert.rejects(loadAdapter(folder, TINY), (error) => error instanceof C3Error && error.message.startsWith(`${join(folder, 'adapter_config.json')}: ${key}: `) && error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules.'));
+      await assert.rejects(loadAdapters(folder, TINY), (error) => error instanceof C3Error && error.message.startsWith(`${join(folder, 'adapter_config.json')}: ${key}: `) && error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules.'));
     });
   }
 
@@ -124,18 +125,18 @@ describe('an adapter folder that is refused', () => {
     it(what, async () => {
       const folder = await saved();
       await rewriteTensors(folder, change);
-      await assert.rejects(loadAdapter(folder, TINY), says(`${join(folder, 'adapter_model.safetensors')}: ${message}`));
+      await assert.rejects(loadAdapters(folder, TINY), says(`${join(folder, 'adapter_model.safetensors')}: ${message}`));
     });
   }
 
   it('a truncated file, no file, no JSON', async () => {
     const folder = await saved();
     await truncate(join(folder, 'adapter_model.safetensors'), 2000);
-    await assert.rejects(loadAdapter(folder, TINY), /adapter_model\.safetensors: tensor \S+ is truncated/);
+    await assert.rejects(loadAdapters(folder, TINY), /adapter_model\.safetensors: tensor \S+ is truncated/);
     await rm(join(folder, 'adapter_model.safetensors'));
-    await assert.rejects(loadAdapter(folder, TINY), /Cannot read \S+adapter_model\.safetensors: .*; choose a folder with adapter_config\.json/);
+    await assert.rejects(loadAdapters(folder, TINY), /Cannot read \S+adapter_model\.safetensors: .*; choose a folder with adapter_config\.json/);
     await writeFile(join(folder, 'adapter_config.json'), '{');
-    await assert.rejects(loadAdapter(folder, TINY), /adapter_config\.json: this is not JSON/);
+    await assert.rejects(loadAdapters(folder, TINY), /adapter_config\.json: this is not JSON/);
   });
 });
 
@@ -145,20 +146,49 @@ for (const family of FAMILIES) {
     const settings: AdapterSettings = { rank: 4, alpha: 8, targetModules: ADAPTER_MODULES };
     const origin = { settings, base: snapshotId(config, base) };
     const contexts = [context('golden', 9, 5, 3)];
-    const trainer = new Trainer(config, DEVICE, undefined, { settings, parameters: base });
-    let state = initialState(initialAdapter(config, settings, 2), origin);
+    const trainer = new Trainer(withAdapter(config, settings), DEVICE);
+    let state = initialState(initialAdapter(config, settings, 2), { ...origin, model: base });
     for (const rate of [0.01, 0.02]) ({ state } = await trainer.step(state, contexts, { loss: 'supervised', learningRate: rate, temperature: 1, klCoefficient: 0 }, RUNNING.cancelled));
-    const score = async (flat: Float32Array): Promise<Float32Array[][]> => trainer.score(flat, contexts, 1, RUNNING.cancelled);
-    const trained = await score(await trainer.parametersOf(state));
+    const trained = await trainer.score(weightsOf(state), contexts, 1, RUNNING.cancelled);
     const path = join(temporary, `${family}.safetensors`);
-    await saveAdapterFile(path, config, origin, state.parameters);
+    await saveAdapterFile(path, config, origin, team(state.parameters));
     const read = await loadAdapterFile(path, config);
-    const merge = await AdapterMerge.create(config, read.settings, DEVICE);
-    assert.deepEqual(await score(await merge.weights(base, read.parameters)), trained);
-    assert.notDeepEqual(await score(base), trained);
+    const [adapter = new Float32Array()] = [...read.adapters.values()];
+    assert.deepEqual(await trainer.score({ model: base, adapter }, contexts, 1, RUNNING.cancelled), trained);
+    assert.notDeepEqual(await trainer.score({ model: base, adapter: initialAdapter(config, settings, 2) }, contexts, 1, RUNNING.cancelled), trained);
     assert.equal(read.base, origin.base);
-    assert.equal(read.parameters.length, adapterViews(config, settings).reduce((total, { length }) => total + length, 0));
-    await merge.release();
+    assert.equal(adapter.length, adapterViews(config, settings).reduce((total, { length }) => total + length, 0));
     await trainer.release();
   });
 }
+
+describe('adapters of several agents', () => {
+  const OTHER = FLAT.map((value) => -value);
+  const AGENTS = new Map([['actor', FLAT], ['the "reasoner"/..', OTHER]]);
+
+  it('come back from one file, whose names and order cannot be mistaken', async () => {
+    const path = join(temporary, 'agents.safetensors');
+    await saveAdapterFile(path, TINY, ORIGIN, new Map([...AGENTS].reverse()));
+    assert.deepEqual(await loadAdapterFile(path, TINY), { settings: SETTINGS, adapters: AGENTS, base: 'ab12' });
+    assert.ok(await isAdapterFile(path));
+    const bytes = await readFile(path);
+    await writeFile(path, Buffer.from(bytes.toString('latin1').replaceAll('agent_1.', 'agent_2.'), 'latin1'));
+    await assert.rejects(loadAdapterFile(path, TINY), /tensor \S*lora_A\.weight is missing/);
+  });
+
+  it('are folders that others load one by one; a name that is no folder name gets a number', async () => {
+    const folder = join(temporary, 'agents');
+    assert.deepEqual(await saveAdapters(folder, TINY, ORIGIN, AGENTS, null), [join(folder, 'actor'), join(folder, 'agent-1')]);
+    assert.deepEqual((await readdir(folder)).sort(), ['actor', 'agent-1']);
+    assert.deepEqual(await loadAdapters(join(folder, 'agent-1'), TINY), { settings: SETTINGS, adapters: team(OTHER), base: 'ab12' });
+    assert.deepEqual(await loadAdapters(folder, TINY), { settings: SETTINGS, adapters: AGENTS, base: 'ab12' });
+  });
+
+  it('are refused where they do not belong together, or where there is none', async () => {
+    const folder = join(temporary, 'mixed');
+    await saveAdapters(folder, TINY, ORIGIN, AGENTS, null);
+    await saveAdapters(folder, TINY, { ...ORIGIN, base: 'cd34' }, new Map([['actor', FLAT]]), null);
+    await assert.rejects(loadAdapters(folder, TINY), says(`${join(folder, 'agent-1')} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`));
+    await assert.rejects(loadAdapters(temporary, TINY), /has no adapter_config\.json, nor have the folders in it/);
+  });
+});

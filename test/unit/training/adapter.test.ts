@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { ModelHost, type ModelRuntime } from '../../../src/runtime/host.ts';
-import { ADAPTER_MODULES } from '../../../src/runtime/lora.ts';
+import type { TrainingContext } from '../../../src/runtime/pack.ts';
+import { ADAPTER_MODULES } from '../../../src/runtime/transformer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { checkpointFile } from '../../../src/training/checkpoints.ts';
 import { readConfig, runAdapter } from '../../../src/training/config.ts';
 import { FAMILIES, folderOf } from '../golden.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
+import { PAIR } from './tinyTeam.ts';
 
 const OVERRIDES = ['steps=4', 'checkpoint_every=2', 'adapter.rank=4', 'adapter.alpha=16', 'adapter.target_modules=[q_proj, v_proj, down_proj]', 'ppo.learning_rate=0.02', 'evaluation.instances=0'];
 
@@ -55,6 +57,23 @@ describe('a run that trains an adapter', () => {
     assert.equal(await fresh.loadCheckpoint(checkpointFile(snapshotFolder, 'run-1', 2)), snapshots[2]?.id);
   });
 
+  it('each role with its own adapter: both move off the base, apart', async (t) => {
+    const { start, store, base } = await tinyWorld(t, team.folder);
+    await start({ overrides: [...OVERRIDES, 'adapter.per=role'], evaluation: [] });
+    const metrics = store.steps('run-1', 0, 10).map((step) => step.metrics ?? assert.fail());
+    assert.equal(metrics[0]?.kl, 0);
+    for (const { kl, ratioDeviation } of metrics) assert.deepEqual([Number.isFinite(kl), ratioDeviation], [true, 0]);
+    const last = store.snapshotsOfRun('run-1').at(-1) ?? assert.fail();
+    const host = new ModelHost({ threads: 1 });
+    t.after(() => host.close());
+    await host.load(team.folder);
+    assert.equal(await host.loadSnapshot(last.file ?? ''), last.id);
+    const context: TrainingContext = { prompt: Int32Array.of(1, 2, 3), messages: [{ tokens: Int32Array.of(4, 5), behaviour: new Float32Array(2), reference: new Float32Array(2), advantages: new Float32Array(2) }] };
+    const scores = await Promise.all(PAIR.roles.map(({ name }) => host.score(last.id, [{ ...context, agent: name }], 1, () => false)));
+    const [alone] = [await host.score(base, [context], 1, () => false)];
+    assert.equal(new Set([...scores, alone].map((one) => one.flat().join())).size, 3);
+  });
+
   for (const at of [1, 2, 4]) {
     it(`goes on to the same weights where step ${at} broke`, async (t) => {
       const [whole, broken] = [await tinyWorld(t, team.folder), await tinyWorld(t, team.folder)];
@@ -77,7 +96,7 @@ describe('a run that trains an adapter', () => {
 });
 
 describe('the key `adapter`', () => {
-  const read = (text: string): ReturnType<typeof runAdapter> => runAdapter(readConfig(text, 'mine.c3.yaml'));
+  const read = (text: string): ReturnType<typeof runAdapter> => runAdapter(readConfig(text, 'mine.c3.yaml'), PAIR);
   const refuses = (text: string, pattern: RegExp): void => assert.throws(() => read(text), (error) => error instanceof C3Error && error.kind === 'input' && pattern.test(error.message));
 
   it('is null unless given, and has defaults for what it leaves out', () => {

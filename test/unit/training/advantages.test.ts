@@ -11,6 +11,7 @@ interface Said {
 
 const said = (prompt: readonly number[], tokens: readonly number[]): Said => ({ prompt: Int32Array.from(prompt), tokens: Int32Array.from(tokens), logprobs: Float32Array.from(tokens, (token) => -token / 8) });
 const group = (all: readonly Said[], credits: readonly (number | null)[]): LearningGroup => ({
+  agent: 'actor',
   prompt: all[0]?.prompt ?? assert.fail(),
   messages: all.map(({ tokens, logprobs }, index) => ({ tokens, logprobs, credit: credits[index] ?? null })),
 });

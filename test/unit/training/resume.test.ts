@@ -12,6 +12,7 @@ import { readConfig } from '../../../src/training/config.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
+import { PAIR } from './tinyTeam.ts';
 import { makeTeam } from './tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -165,7 +166,7 @@ describe('checkpoints and snapshots', () => {
     await start({ overrides, evaluation: [] });
     const again: number[] = [];
     const config = readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides);
-    const input = { run: 'run-1', config, store, runtime: host, tokenizer: await loadTokenizer(team.folder), base, snapshotFolder, cancelled: () => false, onStep: (step: number) => again.push(step) };
+    const input = { run: 'run-1', config, store, runtime: host, tokenizer: await loadTokenizer(team.folder), protocol: PAIR, base, snapshotFolder, cancelled: () => false, onStep: (step: number) => again.push(step) };
     const rebuild = async (iteration: number): Promise<number[]> => {
       again.length = 0;
       assert.equal(await restoreTraining(input, iteration), snapshotAfter(store, 'run-1', iteration).id);

@@ -1,0 +1,72 @@
+/** Compiled graphs of one architecture: of the model as it is, and of the model under the adapters that were asked for last. */
+import { DeviceWeights } from './deviceWeights.ts';
+import { Generator } from './generate.ts';
+import { CacheMemory } from './keyValueCache.ts';
+import { withAdapter } from './lora.ts';
+import type { DeviceSettings } from './session.ts';
+import { Trainer } from './trainer.ts';
+import type { AdapterSettings, TransformerConfig } from './transformer.ts';
+
+/** What samples and what trains. */
+export interface Engine {
+  readonly generator: Generator;
+  readonly trainer: Trainer;
+}
+
+interface OwnedEngine extends Engine {
+  readonly weights: DeviceWeights;
+}
+
+export class Engines {
+  private readonly config: TransformerConfig;
+  private readonly device: DeviceSettings;
+  private readonly memory: CacheMemory;
+  private readonly plain: OwnedEngine;
+  private adapted: { readonly key: string; readonly engine: Promise<OwnedEngine> } | undefined;
+
+  private constructor(config: TransformerConfig, device: DeviceSettings, memory: CacheMemory, plain: OwnedEngine) {
+    this.config = config;
+    this.device = device;
+    this.memory = memory;
+    this.plain = plain;
+  }
+
+  static async create(config: TransformerConfig, device: DeviceSettings): Promise<Engines> {
+    const memory = new CacheMemory();
+    return new Engines(config, device, memory, await compile(config, device, memory));
+  }
+
+  /** Graphs for adapters of these settings, or for none. Those of the last settings stay, so that a run compiles once. */
+  async of(settings: AdapterSettings | undefined): Promise<Engine> {
+    if (settings === undefined) return this.plain;
+    const key = JSON.stringify(settings);
+    if (this.adapted?.key !== key) {
+      const old = this.adapted?.engine;
+      this.adapted = { key, engine: compile(withAdapter(this.config, settings), this.device, this.memory, this.plain.weights) };
+      if (old !== undefined) await release(await old);
+    }
+    return this.adapted.engine;
+  }
+
+  /** Lets go of what devices hold of training that is given up. */
+  async forget(): Promise<void> {
+    this.plain.trainer.forget();
+    (await this.adapted?.engine)?.trainer.forget();
+  }
+
+  async release(): Promise<void> {
+    if (this.adapted !== undefined) await release(await this.adapted.engine);
+    await release(this.plain);
+  }
+}
+
+async function compile(config: TransformerConfig, device: DeviceSettings, memory: CacheMemory, shared?: DeviceWeights): Promise<OwnedEngine> {
+  const weights = new DeviceWeights(config, device, shared);
+  return { weights, generator: await Generator.create(config, device, weights, memory), trainer: new Trainer(config, device, weights) };
+}
+
+async function release({ generator, trainer, weights }: OwnedEngine): Promise<void> {
+  await generator.release();
+  await trainer.release();
+  await weights.release();
+}
