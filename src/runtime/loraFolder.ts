@@ -39,6 +39,11 @@ const UNSUPPORTED: readonly (readonly [key: string, meaning: string])[] = [
   ['target_parameters', 'adapters of single parameters'],
   ['trainable_token_indices', 'trained tokens'],
   ['alora_invocation_tokens', 'activation by tokens'],
+  ['use_bdlora', 'block-diagonal factors'],
+  ['arrow_config', 'routing between adapters'],
+  ['kasa_config', 'knowledge-aware singular values'],
+  ['monteclora_config', 'sampled adapters'],
+  ['velora_config', 'compressed activations'],
 ];
 const isOff = (value: unknown): boolean =>
   value === undefined || value === null || value === false || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);

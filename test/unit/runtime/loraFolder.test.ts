@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { z } from 'zod';
 import { adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../src/runtime/lora.ts';
 import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters } from '../../../src/runtime/loraFolder.ts';
 import { loadModel, snapshotId } from '../../../src/runtime/model.ts';
@@ -12,7 +13,7 @@ import { initialState, Trainer, weightsOf } from '../../../src/runtime/trainer.t
 import { ADAPTER_MODULES, type AdapterSettings } from '../../../src/runtime/transformer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../golden.ts';
-import { context, DEVICE, RUNNING, TINY } from './models.ts';
+import { context, DEVICE, message, RUNNING, TINY } from './models.ts';
 import { present, range } from './nd.ts';
 
 const SETTINGS: AdapterSettings = { rank: 2, alpha: 3, targetModules: ['v_proj', 'o_proj'] };
@@ -161,6 +162,20 @@ for (const family of FAMILIES) {
     await trainer.release();
   });
 }
+
+it('an adapter that PEFT 0.21 wrote gives the log-probabilities that Transformers computes with it', async () => {
+  const folder = join(import.meta.dirname, '../../fixtures/peft');
+  const { ids, prompt, logprobs } = z.object({ ids: z.array(z.int()), prompt: z.int(), logprobs: z.array(z.number()) }).parse(JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8')));
+  const { config, parameters: model } = await loadModel(folderOf('qwen3'));
+  const { settings, adapters, base } = await loadAdapters(folder, config);
+  assert.deepEqual([settings, base], [{ rank: 3, alpha: 7, targetModules: ['q_proj', 'down_proj', 'o_proj', 'v_proj', 'up_proj'] }, null]);
+  const trainer = new Trainer(withAdapter(config, settings), DEVICE);
+  const contexts = [{ prompt: Int32Array.from(ids.slice(0, prompt)), messages: [message(Int32Array.from(ids.slice(prompt)))] }];
+  const scores = (await trainer.score({ model, adapter: present(adapters.get(WHOLE_TEAM)) }, contexts, 1, RUNNING.cancelled)).flat().flatMap((values) => [...values]);
+  assert.equal(scores.length, 6);
+  scores.forEach((value, index) => assert.ok(Math.abs(value - present(logprobs[prompt - 1 + index])) < 1e-4, `${value} is not ${logprobs[prompt - 1 + index]}`));
+  await trainer.release();
+});
 
 describe('adapters of several agents', () => {
   const OTHER = FLAT.map((value) => -value);
