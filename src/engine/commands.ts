@@ -12,6 +12,7 @@ import { runSuite, SUITE_NAMES } from './bench/suites.ts';
 import { reportTable } from './bench/table.ts';
 import { creditLines } from './creditLines.ts';
 import { examine } from './doctor.ts';
+import { WEIGHT_FORMATS } from './exportWeights.ts';
 import { generateLines } from './generateLines.ts';
 import { withLineModel } from './lineModel.ts';
 import { DEFAULT_STORE } from './places.ts';
@@ -34,6 +35,7 @@ export interface Command {
 
 const STORE = { store: { type: 'string' } } as const;
 const JSON_FLAG = { json: { type: 'boolean' } } as const;
+const MODEL = { model: { type: 'string' }, adapter: { type: 'string' } } as const;
 
 const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string => resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
 const print = (line: string): void => {
@@ -226,7 +228,7 @@ async function credit(args: readonly string[]): Promise<void> {
 }
 
 async function generate(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { model: { type: 'string' }, greedy: { type: 'boolean' }, 'max-new': { type: 'string' }, seed: { type: 'string' }, thinking: { type: 'boolean' } } as const;
+  const options = { ...MODEL, greedy: { type: 'boolean' }, 'max-new': { type: 'string' }, seed: { type: 'string' }, thinking: { type: 'boolean' } } as const;
   const parsed = readArguments('generate', args, options, 0);
   const settings = {
     greedy: parsed.values['greedy'] === true,
@@ -234,14 +236,14 @@ async function generate(args: readonly string[], context: CommandContext): Promi
     seed: whole(parsed, 'seed', 0, 0),
     thinking: parsed.values['thinking'] === true,
   };
-  await withLineModel(modelFolder('generate', parsed, context), async (model) => {
+  await withLineModel(modelFolder('generate', parsed, context), adapterFolder(parsed, context), async (model) => {
     for await (const line of generateLines(process.stdin, model, settings, context.cancelled)) print(line);
   });
 }
 
 async function score(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('score', args, { model: { type: 'string' } }, 0);
-  await withLineModel(modelFolder('score', parsed, context), async (model) => {
+  const parsed = readArguments('score', args, MODEL, 0);
+  await withLineModel(modelFolder('score', parsed, context), adapterFolder(parsed, context), async (model) => {
     for await (const line of scoreLines(process.stdin, model, context.cancelled)) print(line);
   });
 }
@@ -251,6 +253,23 @@ function modelFolder(command: string, parsed: ParsedArguments, { folder }: Comma
   const model = text(parsed, 'model');
   if (model === null) throw new C3Error('input', `c3 ${command} needs --model with a folder that holds config.json, model.safetensors and tokenizer.json.`);
   return resolve(folder, model);
+}
+
+/** The folder that --adapter names; null without it. */
+function adapterFolder(parsed: ParsedArguments, { folder }: CommandContext): string | null {
+  const adapter = text(parsed, 'adapter');
+  return adapter === null ? null : resolve(folder, adapter);
+}
+
+async function exportRun(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('export', args, { ...STORE, run: { type: 'string' }, format: { type: 'string' }, out: { type: 'string' }, step: { type: 'string' } }, 0);
+  const [run, format, out] = [text(parsed, 'run'), WEIGHT_FORMATS.find((known) => known === text(parsed, 'format')), text(parsed, 'out')];
+  if (run === null || out === null) throw new C3Error('input', 'c3 export needs --run RUN and --out with a new folder.');
+  if (format === undefined) throw new C3Error('input', `c3 export needs --format with one of ${WEIGHT_FORMATS.join(', ')}.`);
+  const step = text(parsed, 'step') === null ? null : whole(parsed, 'step', 0, 0);
+  await withService(storePath(parsed, context), async (service) => {
+    for (const folder of await service.exportWeights(run, step, format, resolve(context.folder, out), context.cancelled)) print(folder);
+  });
 }
 
 async function bench(args: readonly string[], context: CommandContext): Promise<void> {
@@ -267,11 +286,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
   credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
   generate: {
-    usage: 'generate --model DIR [--greedy] [--max-new N] [--seed N] [--thinking]',
+    usage: 'generate --model DIR [--adapter DIR] [--greedy] [--max-new N] [--seed N] [--thinking]',
     summary: 'JSONL {id, text|ids|messages} -> {id, ids, text}; --thinking lets a chat model reason first',
     run: generate,
   },
-  score: { usage: 'score --model DIR', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
+  score: { usage: 'score --model DIR [--adapter DIR]', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
+  export: { usage: 'export --run RUN --format adapter|model --out DIR [--step N]', summary: 'write what a run trained as PEFT (adapter) or Hugging Face (model) folders', run: exportRun },
   doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },
   bench: { usage: 'bench SUITE [--quick] [--config FILE] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
 };

@@ -26,6 +26,8 @@ const lineSchema = z
     text: z.string().optional(),
     ids: z.array(z.int32()).optional(),
     messages: z.array(z.object({ role: z.string(), content: z.string() })).min(1).optional(),
+    /** Whose adapter answers, where agents have their own. */
+    agent: z.string().optional(),
   })
   .refine(({ text, ids, messages }) => [text, ids, messages].filter((given) => given !== undefined).length === 1, 'exactly one of text, ids and messages is needed');
 
@@ -36,7 +38,7 @@ type Line = z.output<typeof lineSchema>;
  * @throws C3Error('input') naming the line; C3Error('model') where the model's chat template refuses one; CancelledError
  */
 export async function* generateLines(input: NodeJS.ReadableStream, model: LineModel, settings: GenerateSettings, cancelled: () => boolean): AsyncGenerator<string, void, undefined> {
-  const { folder, tokenizer, runtime, info } = model;
+  const { folder, tokenizer, runtime, info, snapshot } = model;
   let template: Promise<ChatTemplate> | undefined;
   const promptOf = async ({ text, ids, messages }: Line, place: string): Promise<Int32Array> => {
     if (ids !== undefined) return Int32Array.from(ids);
@@ -56,10 +58,10 @@ export async function* generateLines(input: NodeJS.ReadableStream, model: LineMo
     checkRequest(info.config, { prompt, maxNewTokens }, place);
     const key = streamKey({ seed: settings.seed, scope: 'generate', uidSha: JSON.stringify(read.id), eventType: '', turn: 0, sibling: 0 });
     const { endToken, otherEndTokens } = tokenizer;
-    return { id: read.id, request: { prompt, maxNewTokens, endToken, otherEndTokens, temperature: settings.greedy ? 0 : 1, topP: 1, topK: 0, streamKey: key } };
+    return { id: read.id, request: { ...(read.agent !== undefined && { agent: read.agent }), prompt, maxNewTokens, endToken, otherEndTokens, temperature: settings.greedy ? 0 : 1, topP: 1, topK: 0, streamKey: key } };
   };
   yield* answerLines(input, understand, async (lines) => {
-    const completions = await runtime.generate(info.snapshot, lines.map(({ request }) => request), { cancelled });
+    const completions = await runtime.generate(snapshot, lines.map(({ request }) => request), { cancelled });
     return completions.map(({ tokens, finish }, index) => JSON.stringify({ id: lines[index]?.id, ids: [...tokens], text: tokenizer.decode(tokens), finish }));
   });
 }

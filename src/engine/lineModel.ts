@@ -16,6 +16,8 @@ export interface LineModel {
   readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
   readonly info: ModelInfo;
+  /** The model's own snapshot, or the one that adapters make of it. */
+  readonly snapshot: string;
 }
 
 /** The threads that a run uses unless told otherwise. */
@@ -23,15 +25,20 @@ const THREADS = 2;
 /** Lines that are answered together at most. */
 const MOST_LINES = 64;
 
-/** Loads a model for a piece of work and lets it go whatever happens. @throws C3Error('model') when the folder cannot be used */
-export async function withLineModel<Result>(folder: string, work: (model: LineModel) => Promise<Result>): Promise<Result> {
+/**
+ * Loads a model for a piece of work and lets it go whatever happens.
+ * @param adapter a folder with adapters in the layout of PEFT; null for the model alone
+ * @throws C3Error('model') when a folder cannot be used
+ */
+export async function withLineModel<Result>(folder: string, adapter: string | null, work: (model: LineModel) => Promise<Result>): Promise<Result> {
   const tokenizer = await loadTokenizer(folder);
   const { settings } = await resolveDevice('cpu', THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);
   try {
     const info = await runtime.load(folder);
     checkTokenizer(folder, tokenizer, info);
-    return await work({ folder, runtime, tokenizer, info });
+    const snapshot = adapter === null ? info.snapshot : await runtime.loadAdapter(adapter, info.snapshot);
+    return await work({ folder, runtime, tokenizer, info, snapshot });
   } finally {
     await runtime.close();
   }

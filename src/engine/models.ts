@@ -22,6 +22,7 @@ export interface LoadedModel {
 /** A policy on loan. */
 export interface LentPolicy {
   readonly policy: Policy;
+  readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
   readonly info: ModelInfo;
 }
@@ -78,7 +79,7 @@ export class ModelPool {
         const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights);
         if (reason !== null) return await work(reason);
         if (slot.info === undefined) throw new Error('A runtime that holds a snapshot has loaded its model.');
-        return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot), tokenizer, info: slot.info });
+        return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot), runtime, tokenizer, info: slot.info });
       } finally {
         const users = (slot.used.get(snapshot) ?? 1) - 1;
         if (users > 0) slot.used.set(snapshot, users);

@@ -14,7 +14,9 @@ import { openStoreForWriting, type StoreWriter } from '../store/writer.ts';
 import { isTerminal } from '../team/protocol.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
+import { snapshotAfter } from '../training/restore.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
+import { exportWeights, type WeightFormat } from './exportWeights.ts';
 import { changeSince, fingerprintOf } from './fingerprint.ts';
 import { ModelPool, type LentPolicy, type WeightsFinder } from './models.ts';
 import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
@@ -185,6 +187,20 @@ export class EngineService {
     const rules = { protocol: protocolOf(recipe), evaluator: answerEvaluator, returnBound: recipe.config.credit.return_clip };
     const cancelled = this.stopping(control.cancelled);
     return this.tracked(verifyReplays(store, replays, this.lender(run, recipe, cancelled), rules, { ...control, cancelled }));
+  }
+
+  /** Writes what a run had trained after a step (the last unless given) into a new folder. @returns the folders to load @throws C3Error; CancelledError */
+  async exportWeights(run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
+    const store = this.writer();
+    const { steps } = store.run(run);
+    if (step !== null && step > steps) throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is none of them.`);
+    const recipe = parseRecipe(store.runConfig(run), run);
+    const snapshot = snapshotAfter(store, run, step ?? steps).id;
+    const work = (lent: LentPolicy | string): Promise<readonly string[]> => {
+      if (typeof lent === 'string') throw new C3Error('model', lent);
+      return exportWeights(lent.runtime, snapshot, format, out, recipe.modelFolder);
+    };
+    return this.tracked(this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled)), work));
   }
 
   /** The paper's failure classes over every bucket of a run. */

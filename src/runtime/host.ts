@@ -55,6 +55,8 @@ export interface ModelRuntime {
   loadCheckpoint(path: string): Promise<string>;
   /** Writes a snapshot as float32 safetensors; of an adapter's, only the adapter. */
   saveSnapshot(snapshot: string, path: string): Promise<void>;
+  /** Whether a snapshot is a model under adapters. */
+  hasAdapter(snapshot: string): Promise<boolean>;
   /** Writes the adapters of a snapshot in PEFT's layout and returns their folders. @param baseModel what others shall load them over */
   saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]>;
   /** Adds the snapshot that a folder in PEFT's layout makes of another one and returns its name. */
@@ -205,6 +207,10 @@ export class ModelHost implements ModelRuntime {
     const { model, team } = this.held(snapshot);
     if (team === undefined) await saveParameters(config, model, path);
     else await saveAdapterFile(path, config, team.origin, team.adapters);
+  }
+
+  async hasAdapter(snapshot: string): Promise<boolean> {
+    return Promise.resolve(this.held(snapshot).team !== undefined);
   }
 
   async saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]> {

@@ -79,6 +79,8 @@ async function perform(host: ModelHost, call: Call, control: Required<Generation
       return host.loadCheckpoint(...call.arguments);
     case 'saveSnapshot':
       return host.saveSnapshot(...call.arguments);
+    case 'hasAdapter':
+      return host.hasAdapter(...call.arguments);
     case 'saveAdapter':
       return host.saveAdapter(...call.arguments);
     case 'loadAdapter':
@@ -167,6 +169,10 @@ class RemoteRuntime implements ModelRuntime {
 
   saveSnapshot(snapshot: string, path: string): Promise<void> {
     return this.call<undefined>({ method: 'saveSnapshot', arguments: [snapshot, path] });
+  }
+
+  hasAdapter(snapshot: string): Promise<boolean> {
+    return this.call<boolean>({ method: 'hasAdapter', arguments: [snapshot] });
   }
 
   saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]> {

@@ -89,7 +89,7 @@ it('a line is answered before the next one comes', async () => {
 
 describe('a wrong line', () => {
   it('is named by number, after the lines before it were answered', async () => {
-    await withLineModel(folderOf('llama'), async (model) => {
+    await withLineModel(folderOf('llama'), null, async (model) => {
       const refuses = async (command: 'generate' | 'score', line: object | string, says: RegExp): Promise<void> => {
         const first = command === 'generate' ? { id: 1, ids: [5, 6] } : { id: 1, prompt: [5], completion: [6] };
         const input = Readable.from([`${JSON.stringify(first)}\n\n${typeof line === 'string' ? line : JSON.stringify(line)}\n{"id": 4}\n`]);
