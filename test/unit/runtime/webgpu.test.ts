@@ -154,6 +154,29 @@ describe('training on WebGPU', () => {
     await host.close();
     assert.equal(heldOnDevice().tensors, 0);
   });
+
+  it('so does one with an adapter for each agent, as on the CPU', async () => {
+    await saveModel(folder, { config: CONFIG, parameters }, 'F32');
+    const both = contexts.flatMap((one) => [{ ...one, agent: 'reasoner' }, { ...one, agent: 'actor' }]);
+    const observed = async (device: DeviceSettings): Promise<number[]> => {
+      const host = new ModelHost(device);
+      const { snapshot } = await host.load(folder);
+      await host.beginTraining(snapshot, { settings: { rank: 2, alpha: 4, targetModules: ['q_proj', 'v_proj', 'down_proj'] }, agents: ['reasoner', 'actor'], seed: 1 });
+      const first = await host.step(both.slice(0, 1), STEP, NEVER);
+      await host.saveCheckpoint(join(folder, 'agents'));
+      await host.step(both, STEP, NEVER);
+      const straight = await host.freeze();
+      await host.loadCheckpoint(join(folder, 'agents'));
+      await host.step(both, STEP, NEVER);
+      assert.equal(await host.freeze(), straight);
+      const scores = (await host.score(straight, both, 1, NEVER)).flat().flatMap((values) => [...values]);
+      await host.close();
+      return [first.loss, first.gradientNorm, ...scores];
+    };
+    const [there, here] = [await observed(WEBGPU), await observed({ threads: 1 })];
+    there.forEach((value, index) => close(value, here[index] ?? NaN));
+    assert.equal(heldOnDevice().tensors, 0);
+  });
 });
 
 describe('the WebGPU provider in a process of its own', () => {
