@@ -7,7 +7,7 @@ import { resolveDevice } from '../runtime/device.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
 import { startRuntime } from '../runtime/remote.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { checkTokenizer } from './models.ts';
+import { checkTokenizer, type LoadControl } from './models.ts';
 import { WORKER_ENTRY } from './places.ts';
 import { probeProvider } from './probing.ts';
 
@@ -23,13 +23,13 @@ const THREADS = 2;
 /** Lines that are answered together at most. */
 const MOST_LINES = 64;
 
-/** Loads a model for a piece of work and lets it go whatever happens. @throws C3Error('model') when the folder cannot be used */
-export async function withLineModel<Result>(folder: string, work: (model: LineModel) => Promise<Result>): Promise<Result> {
+/** Loads a model for a piece of work and lets it go whatever happens. @throws C3Error('model') when the folder cannot be used; CancelledError */
+export async function withLineModel<Result>(folder: string, work: (model: LineModel) => Promise<Result>, { onProgress, cancelled }: LoadControl = {}): Promise<Result> {
   const tokenizer = await loadTokenizer(folder);
   const { settings } = await resolveDevice('cpu', THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);
   try {
-    const info = await runtime.load(folder);
+    const info = await runtime.load(folder, onProgress, cancelled);
     checkTokenizer(folder, tokenizer, info);
     return await work({ folder, runtime, tokenizer, info });
   } finally {

@@ -1,11 +1,12 @@
 /** The whole state of training in one file: parameters, or those of an adapter and whose they are; AdamW's two moments and its step. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { adapterParameterCount, type AdapterOrigin } from './lora.ts';
 import { parseAdapterSettings, settingsToJson } from './loraFolder.ts';
 import { parameterCount } from './model.ts';
-import { readSafetensors, writeSafetensors } from './safetensors.ts';
+import { bytePieces, writeSafetensors } from './safetensors.ts';
+import { SafetensorsFile } from './safetensorsFile.ts';
 import type { TrainingState } from './trainer.ts';
 import type { TransformerConfig } from './transformer.ts';
 import { writeWhole } from './wholeFile.ts';
@@ -20,23 +21,26 @@ export async function saveTrainingState(state: TrainingState, path: string): Pro
 
 /** Reads a training state of an architecture. @throws C3Error('model') when the file is missing, damaged or another model's */
 export async function loadTrainingState(config: TransformerConfig, path: string): Promise<TrainingState> {
-  let bytes: Uint8Array;
   try {
-    bytes = await readFile(path);
+    await access(path, constants.R_OK);
   } catch (error) {
     throw new C3Error('model', `Cannot read the checkpoint ${path}: ${messageOf(error)}; resume from an older one.`, { cause: error });
   }
-  const { tensors, metadata } = readSafetensors(bytes, path);
-  const origin = originOf(metadata, path);
-  const count = origin === undefined ? parameterCount(config) : adapterParameterCount(config, origin.settings);
-  const vector = (name: (typeof VECTORS)[number]): Float32Array => {
-    const data = tensors.get(name)?.data;
-    if (data?.length !== count) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${String(data?.length ?? 0)} numbers; delete it.`);
-    return data;
-  };
-  const state: TrainingState = { ...(origin !== undefined && { adapter: origin }), parameters: vector('parameters'), momentum: vector('momentum'), variance: vector('variance'), step: Number(metadata['step']) };
-  if (metadata['sha256'] !== digest(state)) throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
-  return state;
+  return SafetensorsFile.reading(path, async (file) => {
+    const { metadata } = file;
+    const origin = originOf(metadata, path);
+    const count = origin === undefined ? parameterCount(config) : adapterParameterCount(config, origin.settings);
+    const vector = async (name: (typeof VECTORS)[number]): Promise<Float32Array> => {
+      const shape = file.tensors.get(name)?.shape;
+      if (shape?.length !== 1 || shape[0] !== count) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${String(count)} are needed; delete it.`);
+      const into = new Float32Array(count);
+      await file.read({ name, shape, into });
+      return into;
+    };
+    const state: TrainingState = { ...(origin !== undefined && { adapter: origin }), parameters: await vector('parameters'), momentum: await vector('momentum'), variance: await vector('variance'), step: Number(metadata['step']) };
+    if (metadata['sha256'] !== digest(state)) throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
+    return state;
+  });
 }
 
 /** Metadata that say whose parameters these are; none for a whole model's. */
@@ -49,9 +53,6 @@ function originOf({ adapter, base }: Readonly<Record<string, string>>, path: str
 function digest(state: TrainingState): string {
   const hash = createHash('sha256').update(`${String(state.step)}\n`);
   for (const text of Object.values(originToText(state))) hash.update(`${text}\n`);
-  for (const name of VECTORS) {
-    const { buffer, byteOffset, byteLength } = state[name];
-    hash.update(new Uint8Array(buffer, byteOffset, byteLength));
-  }
+  for (const name of VECTORS) for (const piece of bytePieces(state[name])) hash.update(piece);
   return hash.digest('hex');
 }

@@ -4,6 +4,7 @@ import { C3Error } from '../shared/errors.ts';
 import { loadTrainingState, saveTrainingState } from './checkpoint.ts';
 import { DeviceWeights } from './deviceWeights.ts';
 import { Generator, type Completion, type GenerationControl, type GenerationRequest } from './generate.ts';
+import type { OnLoadProgress } from './huggingFaceWeights.ts';
 import { adapterSnapshotId, initialAdapter, type AdapterOrigin, type AdapterSettings } from './lora.ts';
 import { isAdapterFile, loadAdapter, loadAdapterFile, saveAdapter, saveAdapterFile, type StoredAdapter } from './loraFolder.ts';
 import { AdapterMerge } from './loraGraph.ts';
@@ -33,8 +34,12 @@ export interface AdapterStart {
 /** Everything that needs weights. Snapshots are named by the hash of their weights and stay until they are released. */
 export interface ModelRuntime {
   readonly environment: NumericEnvironment;
-  /** Loads a model folder; its weights become a snapshot. One architecture at a time: another folder replaces everything. */
-  load(folder: string): Promise<ModelInfo>;
+  /**
+   * Loads a model folder; its weights become a snapshot. One architecture at a time: another folder replaces everything.
+   * @param onProgress told how many bytes of the weights' files have been read, never less than before, in the end all of them; about ten times a second
+   * @param cancelled asked meanwhile; cancelled or failed, what was loaded before stays
+   */
+  load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo>;
   /** Adds a snapshot of the loaded architecture from a file that `saveSnapshot` wrote and returns its name; an adapter's needs its base loaded. */
   loadSnapshot(path: string): Promise<string>;
   /** Names of the snapshots that are held. */
@@ -94,9 +99,8 @@ export class ModelHost implements ModelRuntime {
     this.environment = numericEnvironment(device);
   }
 
-  async load(folder: string): Promise<ModelInfo> {
-    const { config, parameters } = await loadModel(folder);
-    const snapshot = snapshotId(config, parameters);
+  async load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo> {
+    const { config, parameters, snapshot } = await loadModel(folder, onProgress, cancelled);
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
       const weights = new DeviceWeights(config, this.device);
       const generator = await Generator.create(config, this.device, weights);
@@ -244,8 +248,8 @@ export class ModelHost implements ModelRuntime {
     const held = loaded.snapshots.get(base);
     if (held !== undefined) return held;
     if (base === loaded.base) {
-      const { config, parameters } = await loadModel(loaded.folder);
-      if (snapshotId(config, parameters) === base) return parameters;
+      const { parameters, snapshot } = await loadModel(loaded.folder);
+      if (snapshot === base) return parameters;
     }
     throw new C3Error('model', `The adapter was trained over the weights ${base.slice(0, 12)}, which are not loaded; load the model that it was trained over first.`);
   }

@@ -47,6 +47,19 @@ export const TIME_MULTIPLE = 8;
 /** A micro-batch that is half full takes no row that would leave more than this share of its slots empty. */
 const TOLERATED_PADDING = 0.15;
 
+/** Logits of one run through the output projection; the backward pass has about three such arrays at a time. */
+const CHUNK_BYTES = 64 * 2 ** 20;
+
+/**
+ * In how many runs the targets of a micro-batch go through the output projection: the fewest, a power of two, whose logits have at most 64 MiB each.
+ * A power of two, so that few graphs serve all micro-batches; each run has two targets at least.
+ */
+export function headChunks(targets: number, vocabularySize: number): number {
+  let chunks = 1;
+  while ((Math.ceil(targets / chunks) * vocabularySize * Float32Array.BYTES_PER_ELEMENT > CHUNK_BYTES) && targets >= 4 * chunks) chunks *= 2;
+  return chunks;
+}
+
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
 /** @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown token */

@@ -67,3 +67,30 @@ export interface SelfTestStep {
   /** One line: what came out, or why it failed. */
   readonly detail: string;
 }
+
+/** What a self-test showed meanwhile: how far loading is, or a step that just ended. */
+export type SelfTestProgress = { readonly kind: 'load'; readonly done: number; readonly total: number } | { readonly kind: 'step'; readonly step: SelfTestStep };
+
+/** What work costs, at most. */
+export interface WorkCost {
+  readonly evaluatorCalls: number;
+  /** Sampled messages by role, in the order in which the roles speak. */
+  readonly decisions: Readonly<Record<string, number>>;
+  /** Sampled tokens: every message as long as it may get. */
+  readonly tokens: number;
+}
+
+/** What a run costs at most, as its configuration bounds it. */
+export interface RunBudget {
+  readonly steps: number;
+  readonly perStep: WorkCost;
+  /** One evaluation; a run evaluates before and after training, greedily and by sampling. */
+  readonly perEvaluation: WorkCost;
+  readonly total: WorkCost;
+}
+
+/** What a run would need and cost. */
+export interface RunPlan {
+  readonly memory: MemoryPlan;
+  readonly budget: RunBudget;
+}
