@@ -56,7 +56,7 @@ const bundles = [
   { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
-  ...['transcript', 'dashboard', 'taxonomy'].map(webview),
+  ...['transcript', 'dashboard', 'taxonomy', 'model'].map(webview),
 ];
 
 /** The lines that the editor's background task waits for. */

@@ -1,6 +1,7 @@
 /** One function for each command of the command line. */
 import { resolve } from 'node:path';
 import { estimate, ESTIMATORS } from '../credit/creditBucket.ts';
+import { DEVICE_REQUESTS, type DeviceRequest } from '../shared/devices.ts';
 import { DRAWS_WORDS, drawsOf } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { RunProgress } from '../shared/engineProtocol.ts';
@@ -15,11 +16,13 @@ import { examine } from './doctor.ts';
 import { WEIGHT_FORMATS } from './exportWeights.ts';
 import { generateLines } from './generateLines.ts';
 import { withLineModel } from './lineModel.ts';
+import { modelCommand, planCommand, type ModelCommandContext } from './modelCommands.ts';
+import type { LoadControl } from './models.ts';
 import { DEFAULT_STORE } from './places.ts';
 import { readRecipe } from './recipe.ts';
 import { scoreLines } from './scoreLines.ts';
 import { EngineService } from './service.ts';
-import { bucketWords, summaryWords } from './words.ts';
+import { bucketWords, loadingWords, summaryWords } from './words.ts';
 
 export interface CommandContext {
   /** The current folder. */
@@ -89,8 +92,8 @@ async function resumable(work: (onProgress: (progress: RunProgress) => void) => 
   let run: string | undefined;
   try {
     return await work((progress) => {
-      run = progress.run;
-      show(progress);
+      run = progress.run ?? run;
+      if (progress.run !== null || progress.total >= LARGE_MODEL) show(progress);
     });
   } catch (error) {
     if (run !== undefined) note(`Run ${run} can go on: c3 run --resume ${run}`);
@@ -119,8 +122,20 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
   return window.filter(({ eventType }) => eventType === window[0]?.eventType);
 }
 
+/** Bytes of a model's files from which on loading takes long enough to be followed. */
+const LARGE_MODEL = 100e6;
+
+/** Shows how far a large model is loaded. */
+function loadingPrinter({ cancelled }: CommandContext): LoadControl {
+  const show = progressPrinter();
+  const onProgress = (done: number, total: number): void => {
+    if (total >= LARGE_MODEL) show({ stage: 'load', done, total, message: loadingWords(done, total) });
+  };
+  return { onProgress, cancelled };
+}
+
 /** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
-function progressPrinter(): (progress: RunProgress) => void {
+function progressPrinter(): (progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'>) => void {
   const terminal = process.stderr.isTTY;
   let lastTenth = '';
   return ({ stage, done, total, message }) => {
@@ -238,14 +253,14 @@ async function generate(args: readonly string[], context: CommandContext): Promi
   };
   await withLineModel(modelFolder('generate', parsed, context), adapterFolder(parsed, context), async (model) => {
     for await (const line of generateLines(process.stdin, model, settings, context.cancelled)) print(line);
-  });
+  }, loadingPrinter(context));
 }
 
 async function score(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('score', args, MODEL, 0);
   await withLineModel(modelFolder('score', parsed, context), adapterFolder(parsed, context), async (model) => {
     for await (const line of scoreLines(process.stdin, model, context.cancelled)) print(line);
-  });
+  }, loadingPrinter(context));
 }
 
 /** The folder that --model names. */
@@ -272,12 +287,24 @@ async function exportRun(args: readonly string[], context: CommandContext): Prom
   });
 }
 
+/** The device that --device names; null where it is not given. */
+function deviceRequest(parsed: ParsedArguments): DeviceRequest | null {
+  const given = text(parsed, 'device');
+  if (given === null) return null;
+  const known = DEVICE_REQUESTS.find((device) => device === given);
+  if (known === undefined) throw new C3Error('input', `There is no device ${JSON.stringify(given.slice(0, 40))}; choose one of ${DEVICE_REQUESTS.join(', ')}.`);
+  return known;
+}
+
 async function bench(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' }, config: { type: 'string' } }, 1);
-  const options = { quick: parsed.values['quick'] === true, config: text(parsed, 'config'), folder: context.folder, cancelled: context.cancelled, note };
+  const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' }, config: { type: 'string' }, device: { type: 'string' } }, 1);
+  const options = { quick: parsed.values['quick'] === true, config: text(parsed, 'config'), device: deviceRequest(parsed), folder: context.folder, cancelled: context.cancelled, note };
   const report = await runSuite(parsed.positionals[0], options);
   print(parsed.values['json'] === true ? JSON.stringify(report) : reportTable(report));
 }
+
+const forModels = (context: CommandContext): ModelCommandContext => ({ ...context, print, onLoading: loadingPrinter(context).onProgress ?? ignore });
+const ignore = (): void => undefined;
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   run: { usage: 'run [CONFIG] [--override k=v ...] | --resume RUN [--show] [--json]', summary: 'train or evaluate, or take an interrupted run to its end; --show replays one message at the end', run },
@@ -292,6 +319,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   score: { usage: 'score --model DIR [--adapter DIR]', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
   export: { usage: 'export --run RUN --format adapter|model --out DIR [--step N]', summary: 'write what a run trained as PEFT (adapter) or Hugging Face (model) folders', run: exportRun },
+  model: { usage: 'model FOLDER [--test] [--json]', summary: 'what a model folder holds; --test loads it and tries it', run: (args, context) => modelCommand(args, forModels(context)) },
+  plan: { usage: 'plan [CONFIG] [--override k=v ...] [--json]', summary: 'what a run would need of memory and cost at most', run: (args, context) => planCommand(args, forModels(context)) },
   doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },
-  bench: { usage: 'bench SUITE [--quick] [--config FILE] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
+  bench: { usage: 'bench SUITE [--quick] [--config FILE] [--device NAME] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
 };

@@ -7,7 +7,7 @@ import { resolveDevice } from '../runtime/device.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
 import { startRuntime } from '../runtime/remote.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { checkTokenizer } from './models.ts';
+import { checkTokenizer, type LoadControl } from './models.ts';
 import { WORKER_ENTRY } from './places.ts';
 import { probeProvider } from './probing.ts';
 
@@ -28,14 +28,14 @@ const MOST_LINES = 64;
 /**
  * Loads a model for a piece of work and lets it go whatever happens.
  * @param adapter a folder with adapters in the layout of PEFT; null for the model alone
- * @throws C3Error('model') when a folder cannot be used
+ * @throws C3Error('model') when a folder cannot be used; CancelledError
  */
-export async function withLineModel<Result>(folder: string, adapter: string | null, work: (model: LineModel) => Promise<Result>): Promise<Result> {
+export async function withLineModel<Result>(folder: string, adapter: string | null, work: (model: LineModel) => Promise<Result>, { onProgress, cancelled }: LoadControl = {}): Promise<Result> {
   const tokenizer = await loadTokenizer(folder);
   const { settings } = await resolveDevice('cpu', THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);
   try {
-    const info = await runtime.load(folder);
+    const info = await runtime.load(folder, onProgress, cancelled);
     checkTokenizer(folder, tokenizer, info);
     const snapshot = adapter === null ? info.snapshot : await runtime.loadAdapter(adapter, info.snapshot);
     return await work({ folder, runtime, tokenizer, info, snapshot });

@@ -8,6 +8,8 @@ import {
   DoctorRequest,
   FAILED_CODE,
   InitializeRequest,
+  InspectModelRequest,
+  PlanRequest,
   ReplayProgressNotification,
   ReplayRequest,
   ResumeRunRequest,
@@ -15,13 +17,19 @@ import {
   ShutdownRequest,
   StartRunRequest,
   TaxonomyRequest,
+  TestModelProgressNotification,
+  TestModelRequest,
   VerifyProgressNotification,
   VerifyRequest,
+  type StartRunParams,
 } from '../shared/engineProtocol.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { RunControl } from '../training/run.ts';
 import { examine } from './doctor.ts';
-import { readRecipe } from './recipe.ts';
+import { inspectModel } from './modelFacts.ts';
+import { testModel } from './modelTest.ts';
+import { planRun } from './plan.ts';
+import { readRecipe, type Recipe } from './recipe.ts';
 import { EngineService } from './service.ts';
 import { VERSION } from './version.ts';
 
@@ -85,12 +93,21 @@ const runControl = (token: CancellationToken): RunControl => ({
   },
 });
 
-connection.onRequest(StartRunRequest, ({ config, overrides }, token) =>
-  answering(async () => {
-    const engine = current();
-    const recipe = await readRecipe(config, overrides, dirname(dirname(engine.storePath)));
-    return engine.run(recipe, runControl(token), log);
-  }),
+/** What a run would be made of; paths are relative to the configuration, or to the workspace. */
+const recipeOf = ({ config, overrides }: StartRunParams): Promise<Recipe> => readRecipe(config, overrides, dirname(dirname(current().storePath)));
+
+connection.onRequest(StartRunRequest, (params, token) => answering(async () => current().run(await recipeOf(params), runControl(token), log)));
+connection.onRequest(PlanRequest, (params) => answering(async () => planRun(await recipeOf(params))));
+connection.onRequest(InspectModelRequest, ({ folder }) => answering(() => inspectModel(folder)));
+connection.onRequest(TestModelRequest, ({ folder, provider = 'cpu' }, token) =>
+  answering(() =>
+    testModel(folder, provider, {
+      cancelled: cancelledBy(token),
+      onProgress: (progress) => {
+        void tell(() => connection.sendNotification(TestModelProgressNotification, { folder, progress }));
+      },
+    }),
+  ),
 );
 
 connection.onRequest(ResumeRunRequest, ({ run }, token) => answering(() => current().resume(run, runControl(token), log)));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { LocalPolicy, type Policy } from '../policy/policy.ts';
 import { loadTokenizer, TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
+import type { OnLoadProgress } from '../runtime/huggingFaceWeights.ts';
 import { resolveDevice, type Probe } from '../runtime/device.ts';
 import { startRuntime } from '../runtime/remote.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
@@ -17,6 +18,12 @@ export interface LoadedModel {
   readonly info: ModelInfo;
   /** What the user should know of the device that it computes on. */
   readonly remark: string | null;
+}
+
+/** Who follows the loading of a model. */
+export interface LoadControl {
+  readonly onProgress?: OnLoadProgress;
+  readonly cancelled?: () => boolean;
 }
 
 /** A policy on loan. */
@@ -57,12 +64,12 @@ export class ModelPool {
     this.probe = probe;
   }
 
-  /** Lends a runtime with the recipe's model to a run, alone. @throws C3Error('model') when the model cannot be loaded */
-  async exclusively<Result>(recipe: Recipe, work: (model: LoadedModel) => Promise<Result>): Promise<Result> {
+  /** Lends a runtime with the recipe's model to a run, alone. @throws C3Error('model') when the model cannot be loaded; CancelledError */
+  async exclusively<Result>(recipe: Recipe, work: (model: LoadedModel) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
     const tokenizer = await this.tokenizer(recipe.modelFolder);
     return this.withSlot(recipe, true, async (slot, runtime) => {
       try {
-        return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe), remark: slot.remark });
+        return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe, control), remark: slot.remark });
       } finally {
         keep(slot, runtime, await runtime.snapshots().catch(() => []));
       }
@@ -79,7 +86,7 @@ export class ModelPool {
         const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights);
         if (reason !== null) return await work(reason);
         if (slot.info === undefined) throw new Error('A runtime that holds a snapshot has loaded its model.');
-        return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot), runtime, tokenizer, info: slot.info });
+        return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions), runtime, tokenizer, info: slot.info });
       } finally {
         const users = (slot.used.get(snapshot) ?? 1) - 1;
         if (users > 0) slot.used.set(snapshot, users);
@@ -132,7 +139,7 @@ export class ModelPool {
   }
 
   /** Read once; a folder that could not be read is looked at again the next time. */
-  private tokenizer(folder: string): Promise<Tokenizer> {
+  tokenizer(folder: string): Promise<Tokenizer> {
     const known = this.tokenizers.get(folder) ?? loadTokenizer(folder);
     this.tokenizers.set(folder, known);
     known.catch(() => this.tokenizers.delete(folder));
@@ -146,8 +153,8 @@ export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: {
   throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`);
 }
 
-async function loadInto(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe): Promise<ModelInfo> {
-  const info = await runtime.load(modelFolder);
+async function loadInto(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe, { onProgress, cancelled }: LoadControl = {}): Promise<ModelInfo> {
+  const info = await runtime.load(modelFolder, onProgress, cancelled);
   checkTokenizer(modelFolder, tokenizer, info);
   slot.info = info;
   return info;

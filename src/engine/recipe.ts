@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { renderingSchema, type Rendering } from '../policy/rendering.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { Instance } from '../shared/records.ts';
 import { loadJsonl } from '../tasks/jsonl.ts';
@@ -22,15 +23,17 @@ export interface Recipe {
   readonly protocolSource: string;
 }
 
-const fingerprintSchema = z.object({ train: z.string(), evaluation: z.string(), tokenizer: z.string() });
+const fingerprintSchema = z.object({ train: z.string(), evaluation: z.string(), tokenizer: z.string(), template: z.string().nullable().default(null) });
 
-/** SHA-256 (hex) of the instances in order, and of the tokenizer's files. The weights have a hash of their own, the snapshot's. */
+/** SHA-256 (hex) of the instances in order, of the tokenizer's files, and of the chat template where contexts go through one. The weights have a hash of their own, the snapshot's. */
 export type Fingerprint = z.infer<typeof fingerprintSchema>;
 
 /** A recipe as a run's row holds it. */
 export interface StoredRecipe extends Recipe {
   /** Null in runs that were stored before this was noted. */
   readonly fingerprint: Fingerprint | null;
+  /** How its contexts are written; null in runs that were stored before this was noted, which wrote plain text. */
+  readonly rendering: Rendering | null;
 }
 
 const storedSchema = z.object({
@@ -40,6 +43,7 @@ const storedSchema = z.object({
   protocolText: z.string(),
   protocolSource: z.string(),
   fingerprint: fingerprintSchema.nullable().default(null),
+  rendering: renderingSchema.nullable().default(null),
 });
 
 /**
@@ -60,7 +64,7 @@ export async function readRecipe(path: string | null, overrides: readonly string
   return { config, folder, modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model), protocolText, protocolSource };
 }
 
-export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint): string => JSON.stringify({ ...recipe, fingerprint } satisfies StoredRecipe);
+export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint, rendering: Rendering): string => JSON.stringify({ ...recipe, fingerprint, rendering } satisfies StoredRecipe);
 
 /** A stored run's recipe. @throws C3Error('store') when it is not one */
 export function parseRecipe(text: string, run: string): StoredRecipe {

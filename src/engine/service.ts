@@ -5,6 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { classifyBuckets } from '../diagnostics/taxonomy.ts';
 import { answerEvaluator } from '../evaluate/evaluator.ts';
+import { checkRendering, readRendering, rendererOf } from '../policy/rendering.ts';
 import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
@@ -15,12 +16,15 @@ import { isTerminal } from '../team/protocol.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
 import { snapshotAfter } from '../training/restore.ts';
+import { checkContexts, runInstances } from '../training/room.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
-import { changeSince, fingerprintOf } from './fingerprint.ts';
-import { ModelPool, type LentPolicy, type WeightsFinder } from './models.ts';
+import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
+import { ModelPool, type LentPolicy, type LoadedModel, type WeightsFinder } from './models.ts';
+import { memoryLine, planHere, shortage } from './plan.ts';
 import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
 import { Weights } from './weights.ts';
+import { loadingWords } from './words.ts';
 
 const PAGE = 500;
 
@@ -102,25 +106,38 @@ export class EngineService {
     // A store that cannot be written is refused first; a new one is made only when all else is there.
     if (existsSync(this.storePath)) this.writer();
     const data = await loadData(recipe);
-    const fingerprint = await fingerprintOf(recipe, data);
-    if (interrupted !== null) {
-      const change = await changeSince(recipe, interrupted.recipe.fingerprint, fingerprint);
+    const protocol = protocolOf(recipe);
+    const rendering = await readRendering(recipe.modelFolder, await this.models.tokenizer(recipe.modelFolder), recipe.config.chat);
+    const fingerprint = await fingerprintOf(recipe, data, rendering);
+    if (interrupted === null) checkRendering(rendering, protocol);
+    else {
+      const change = await changeSince(interrupted.recipe, fingerprint);
       if (change !== null) throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
     }
     for (const remark of data.remarks) onRemark(remark);
-    return this.models.exclusively(recipe, async ({ runtime, tokenizer, info, remark }) => {
+    const plan = await planHere(recipe, { protocol, tokenizer: await this.models.tokenizer(recipe.modelFolder), render: rendererOf(rendering), data });
+    const short = shortage(plan);
+    // A run that has begun was let begin; its configuration can no longer be changed.
+    if (short !== null && interrupted === null) throw new C3Error('input', short);
+    const work = async ({ runtime, tokenizer, info, remark }: LoadedModel): Promise<RunSummary> => {
       if (remark !== null) onRemark(remark);
+      const render = rendererOf(interrupted === null ? rendering : interrupted.recipe.rendering);
+      const { maxPositions } = info.config;
+      if (interrupted === null) checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
       const store = this.writer();
       await mkdir(this.snapshotFolder, { recursive: true });
+      onRemark(short ?? memoryLine(plan));
       const dependencies = {
         store,
         runtime,
         base: info.snapshot,
         tokenizer,
-        protocol: protocolOf(recipe),
+        protocol,
+        render,
+        maxPositions,
         evaluator: answerEvaluator,
         ...data,
-        recipe: serialiseRecipe(recipe, fingerprint),
+        recipe: serialiseRecipe(recipe, fingerprint, rendering),
         modelFolder: recipe.modelFolder,
         snapshotFolder: this.snapshotFolder,
         clock: () => performance.now() / 1000,
@@ -128,7 +145,11 @@ export class EngineService {
       };
       if (interrupted !== null) return resumeTraining(interrupted.id, recipe.config, dependencies, control);
       return runTraining(`${recipe.config.method}-${String(recipe.config.seed)}-${randomUUID().slice(0, 8)}`, recipe.config, dependencies, control);
-    });
+    };
+    const onProgress = (done: number, total: number): void => {
+      control.onProgress({ run: null, stage: 'load', done, total, metrics: null, message: loadingWords(done, total) });
+    };
+    return this.models.exclusively(recipe, work, { onProgress, cancelled: control.cancelled });
   }
 
   /** Replays one stored message under its own snapshot. @throws C3Error; CancelledError, keeping what arrived */
@@ -138,13 +159,15 @@ export class EngineService {
     const store = this.writer();
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
+    const remark = await templateRemark(recipe, run);
+    if (remark !== null) control.onRemark?.(remark);
     const cancelled = this.stopping(control.cancelled);
     const work = async (lent: LentPolicy | string): Promise<BucketView> => {
       if (typeof lent === 'string') throw new C3Error('model', lent);
       if (request.text !== null) checkLength(request.text, store.decision(request.message).promptTokens, lent);
       return replayMessage(
         request,
-        { store, protocol: protocolOf(recipe), policy: lent.policy, evaluator: answerEvaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
+        { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), policy: lent.policy, evaluator: answerEvaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
         { ...control, cancelled },
       );
     };

@@ -3,6 +3,9 @@ import type { Alternative, BucketView, Credit, Interval, Message, RunSummary } f
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
+/** How far a model is loaded, in bytes of its files. */
+export const loadingWords = (done: number, total: number): string => `Loading the model: ${String(Math.floor(done / 1e6))} of ${String(Math.floor(total / 1e6))} MB`;
+
 /** `43.2 % [39.0, 47.5], n 512`, or `not measured`. */
 export function proportion(interval: Interval | null): string {
   if (interval === null) return 'not measured';

@@ -3,10 +3,13 @@ import { commands, Uri, window } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { askForModelFolder } from './chooseModel.ts';
 import type { Dashboard } from './dashboardPanel.ts';
 import { Disposables } from './disposables.ts';
 import type { Doctor } from './doctor.ts';
 import { findMessage } from './findMessage.ts';
+import type { ModelFolders } from './modelFolders.ts';
+import type { ModelPanel } from './modelPanel.ts';
 import { pickEpisode, pickMessage, pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
 import type { EpisodeNode, MoreNode, RunNode } from './runsModel.ts';
@@ -23,6 +26,8 @@ export interface Views {
   readonly taxonomies: TaxonomyPanels;
   readonly dashboard: Dashboard;
   readonly doctor: Doctor;
+  readonly model: ModelPanel;
+  readonly modelFolders: ModelFolders;
 }
 
 /** Registers every command; a failure ends in one line with the way to the log. */
@@ -42,6 +47,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
       const message = await findMessage(readerOf(services));
       if (message !== undefined) openMessage(services, views.transcripts, message);
     },
+    'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),
     'c3.refresh': () => { services.store.touch(); },
     'c3.showLog': () => { services.log.show(); },
@@ -84,6 +90,13 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
   const { status, title } = reader.run(run);
   if (status === 'done') void window.showInformationMessage(`The run "${title}" is finished; there is nothing to resume.`);
   else await services.runs.resume(run);
+}
+
+async function chooseModel(services: Services, { model, modelFolders }: Views): Promise<void> {
+  // A folder names files to load, so a workspace that is not trusted is told before anything is asked.
+  services.engine.client();
+  const folder = await askForModelFolder(modelFolders);
+  if (folder !== undefined) model.open(folder);
 }
 
 async function inspectTaxonomy(services: Services, views: Views, argument: unknown): Promise<void> {

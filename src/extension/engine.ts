@@ -1,6 +1,6 @@
 /** The workspace's engine: one process, forked when first needed, and its progress as events. */
 import { EventEmitter, window, workspace } from 'vscode';
-import type { ReplayProgress, RunProgress, VerifyProgress } from '../shared/engineProtocol.ts';
+import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../shared/engineProtocol.ts';
 import { C3Error } from '../shared/errors.ts';
 import { EngineClient } from './engineClient.ts';
 import type { Log } from './log.ts';
@@ -14,10 +14,12 @@ export class Engine {
   private readonly runs = new EventEmitter<RunProgress>();
   private readonly replays = new EventEmitter<ReplayProgress>();
   private readonly verifications = new EventEmitter<VerifyProgress>();
+  private readonly modelTests = new EventEmitter<TestModelProgress>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
   readonly onRunProgress = this.runs.event;
   readonly onReplayProgress = this.replays.event;
   readonly onVerifyProgress = this.verifications.event;
+  readonly onTestModelProgress = this.modelTests.event;
 
   /** @param script absolute path of the engine's entry */
   constructor(script: string, store: StoreAccess, log: Log) {
@@ -49,6 +51,7 @@ export class Engine {
     this.runs.dispose();
     this.replays.dispose();
     this.verifications.dispose();
+    this.modelTests.dispose();
     await this.current?.client.dispose();
   }
 
@@ -58,6 +61,7 @@ export class Engine {
       runProgress: (progress) => { this.store.touch(); this.runs.fire(progress); },
       replayProgress: (progress) => { this.replays.fire(progress); },
       verifyProgress: (progress) => { this.verifications.fire(progress); },
+      testModelProgress: (progress) => { this.modelTests.fire(progress); },
       ready: ({ version, readOnlyReason }) => {
         this.log.info(`engine ${version} ready, store ${path}`);
         if (readOnlyReason !== null) void window.showWarningMessage(readOnlyReason);

@@ -14,6 +14,8 @@ import {
   DoctorRequest,
   FAILED_CODE,
   InitializeRequest,
+  InspectModelRequest,
+  PlanRequest,
   ReplayProgressNotification,
   ReplayRequest,
   ResumeRunRequest,
@@ -21,19 +23,26 @@ import {
   ShutdownRequest,
   StartRunRequest,
   TaxonomyRequest,
+  TestModelProgressNotification,
+  TestModelRequest,
   VerifyProgressNotification,
   VerifyRequest,
   type DoctorReport,
   type InitializeResult,
+  type InspectModelParams,
+  type PlanParams,
   type ReplayParams,
   type ReplayProgress,
   type ResumeRunParams,
   type RunProgress,
   type StartRunParams,
+  type TestModelParams,
+  type TestModelProgress,
   type VerifyParams,
   type VerifyProgress,
 } from '../shared/engineProtocol.ts';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
+import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { BucketView, RunSummary, TaxonomyClass, VerificationReport } from '../shared/records.ts';
 
 /** How long the engine may take to end by itself. */
@@ -46,6 +55,7 @@ export interface EngineEvents {
   runProgress(progress: RunProgress): void;
   replayProgress(progress: ReplayProgress): void;
   verifyProgress(progress: VerifyProgress): void;
+  testModelProgress(progress: TestModelProgress): void;
   /** The engine answered its first request; a reason when it may only read. */
   ready(result: InitializeResult): void;
   /** The engine ended; requests that were under way have failed. */
@@ -105,6 +115,21 @@ export class EngineClient {
     return this.ask((connection) => connection.sendRequest(TaxonomyRequest, { run }));
   }
 
+  /** What a model folder holds, by the headers of its files. Errors as startRun. */
+  inspectModel(params: InspectModelParams): Promise<ModelFacts> {
+    return this.ask((connection) => connection.sendRequest(InspectModelRequest, params));
+  }
+
+  /** What a run would need and cost; nothing is loaded. Errors as startRun. */
+  plan(params: PlanParams): Promise<RunPlan> {
+    return this.ask((connection) => connection.sendRequest(PlanRequest, params));
+  }
+
+  /** Tries a model folder out; steps arrive as progress meanwhile. Token and errors as startRun; a step that failed is an answer. */
+  testModel(params: TestModelParams, token: CancellationToken): Promise<readonly SelfTestStep[]> {
+    return this.ask((connection) => connection.sendRequest(TestModelRequest, params, token));
+  }
+
   /** What the machine can do, by the engine's own word. Errors as startRun. */
   doctor(): Promise<DoctorReport> {
     return this.ask((connection) => connection.sendRequest(DoctorRequest));
@@ -147,6 +172,7 @@ export class EngineClient {
     connection.onNotification(RunProgressNotification, (progress) => { this.events.runProgress(progress); });
     connection.onNotification(ReplayProgressNotification, (progress) => { this.events.replayProgress(progress); });
     connection.onNotification(VerifyProgressNotification, (progress) => { this.events.verifyProgress(progress); });
+    connection.onNotification(TestModelProgressNotification, (progress) => { this.events.testModelProgress(progress); });
     connection.onError(([error]) => { this.events.log(`connection: ${messageOf(error)}`); });
     connection.listen();
     const ended = new Promise<string>((resolve) => {

@@ -5,6 +5,8 @@ import { Dashboard, DASHBOARD_VIEW } from './dashboardPanel.ts';
 import { Doctor } from './doctor.ts';
 import { Engine } from './engine.ts';
 import { Log } from './log.ts';
+import { ModelFolders } from './modelFolders.ts';
+import { ModelPanel, MODEL_VIEW } from './modelPanel.ts';
 import { RunController } from './runController.ts';
 import { RunsTree } from './runsTree.ts';
 import { createStatusBar } from './statusBar.ts';
@@ -27,6 +29,8 @@ export function activate(context: ExtensionContext): void {
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
   const dashboard = new Dashboard(services);
   const doctor = new Doctor(engine);
+  const modelFolders = new ModelFolders(context.workspaceState);
+  const model = new ModelPanel(services, modelFolders);
   context.subscriptions.push(
     log,
     store,
@@ -34,8 +38,8 @@ export function activate(context: ExtensionContext): void {
     tree,
     doctor,
     createStatusBar(runs),
-    registerCommands(services, { tree, transcripts, taxonomies, dashboard, doctor }),
-    ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard]]),
+    registerCommands(services, { tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders }),
+    ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),
   );
 }
 

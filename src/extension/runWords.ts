@@ -5,13 +5,15 @@ import { isResumable } from '../shared/runStatus.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 
 const STAGES = { load: 'Loading', 'evaluate-before': 'Evaluation before', train: 'Training', 'evaluate-after': 'Evaluation after' } as const;
-const SHARES = { load: [0, 2], 'evaluate-before': [2, 15], train: [15, 85], 'evaluate-after': [85, 100] } as const;
+const SHARES = { load: [0, 5], 'evaluate-before': [5, 15], train: [15, 85], 'evaluate-after': [85, 100] } as const;
 /** Characters of a text beside others in a list. */
 const LABEL = 60;
 
 /** The stage of a run with its place in it. */
 export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): string {
   if (total === 0) return STAGES[stage];
+  // Loading counts bytes.
+  if (stage === 'load') return `${STAGES[stage]}, ${String(Math.floor((100 * done) / total))} %`;
   return stage === 'train' ? `${STAGES[stage]}, step ${String(done)} of ${String(total)}` : `${STAGES[stage]}, ${String(done)} of ${String(total)}`;
 }
 

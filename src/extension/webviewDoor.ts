@@ -5,7 +5,7 @@ import { Disposables } from './disposables.ts';
 import type { Log } from './log.ts';
 import { webviewPage } from './webviewPage.ts';
 
-export type PanelName = 'transcript' | 'taxonomy' | 'dashboard';
+export type PanelName = 'transcript' | 'taxonomy' | 'dashboard' | 'model';
 
 /** What every panel needs to know of the extension. */
 export interface DoorContext {

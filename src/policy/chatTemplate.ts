@@ -44,34 +44,56 @@ export interface ChatTemplate {
 /** A name that templates do not know, so that it is undefined; the line break goes with the block. */
 const NO_DATE = '{%- set strftime_now = c3_nothing %}\n';
 
+/** A template as its folder has it: plain data. */
+export interface TemplateSource {
+  /** The file that holds it, for messages. */
+  readonly path: string;
+  readonly text: string;
+  /** What it may put in beside messages: `bos_token` and its like. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
 /**
- * Loads the template of a model folder: chat_template.jinja, else the one (of several, the default) in tokenizer_config.json.
- * @throws C3Error('model') naming the file, where there is none or it is no template
+ * Reads the template of a model folder: chat_template.jinja, else the one (of several, the default) in tokenizer_config.json.
+ * @returns null where there is none
+ * @throws C3Error('model') naming the file
  */
-export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
+export async function readTemplate(folder: string): Promise<TemplateSource | null> {
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
   const config = await readConfig(configPath);
   const own = join(folder, TEMPLATE_FILE);
-  const [path, source] = existsSync(own) ? [own, await readText(own)] : [configPath, templateIn(config)];
-  if (source === undefined) throw new C3Error('model', `${configPath} has no chat_template, and there is no ${TEMPLATE_FILE} beside it; choose a model that was made for chat.`);
-  if (source.length > MAX_TEMPLATE) throw new C3Error('model', `${path}: the chat template is longer than ${String(MAX_TEMPLATE)} characters.`);
+  const [path, text] = existsSync(own) ? [own, await readText(own)] : [configPath, templateIn(config)];
+  if (text === undefined) return null;
+  if (text.length > MAX_TEMPLATE) throw new C3Error('model', `${path}: the chat template is longer than ${String(MAX_TEMPLATE)} characters.`);
+  const { bos_token: first, eos_token: end, pad_token: padding } = config;
+  return { path, text, variables: { ...(first && { bos_token: first }), ...(end && { eos_token: end }), ...(padding && { pad_token: padding }) } };
+}
+
+/** @throws C3Error('model') naming the file, where it is no template */
+export function compileTemplate({ path, text, variables }: TemplateSource): ChatTemplate {
   let template: Template;
   try {
-    template = new Template(NO_DATE + source);
+    template = new Template(NO_DATE + text);
   } catch (error) {
     throw new C3Error('model', `${path}: the chat template cannot be understood: ${said(error)}.`, { cause: error });
   }
-  const specials = Object.fromEntries(Object.entries({ bos_token: config.bos_token, eos_token: config.eos_token, pad_token: config.pad_token }).filter(([, token]) => typeof token === 'string'));
   return {
     render: (messages, { generationPrompt = true, thinking = false } = {}) => {
       try {
         const copies = messages.map(({ role, content }) => ({ role, content }));
-        return template.render({ ...specials, messages: copies, add_generation_prompt: generationPrompt, enable_thinking: thinking });
+        return template.render({ ...variables, messages: copies, add_generation_prompt: generationPrompt, enable_thinking: thinking });
       } catch (error) {
         throw new C3Error('model', `${path}: the chat template refuses these messages: ${said(error)}.`, { cause: error });
       }
     },
   };
+}
+
+/** The template of a model folder, ready to use. @throws C3Error('model') naming the file, where there is none or it is no template */
+export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
+  const source = await readTemplate(folder);
+  if (source === null) throw new C3Error('model', `${join(folder, TOKENIZER_CONFIG_FILE)} has no chat_template, and there is no ${TEMPLATE_FILE} beside it; choose a model that was made for chat.`);
+  return compileTemplate(source);
 }
 
 /** A template's own words, on one line of bounded length. */

@@ -1,5 +1,6 @@
 /** What answers a context. */
 import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records.ts';
+import { C3Error } from '../shared/errors.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -11,6 +12,8 @@ export interface PolicyRequest {
   readonly sampling: Sampling;
   /** 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds. */
   readonly streamKey: string;
+  /** Whose answer it is, for messages: `the actor for the instance x`. */
+  readonly place?: string;
 }
 
 /** A message that somebody typed in an agent's place. */
@@ -48,6 +51,15 @@ export interface Policy {
   typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer>;
 }
 
+/** @throws C3Error('input') where a context and its answer do not fit: a context that was cut would be another one, and what it led to nobody's score */
+export function checkRoom(contextTokens: number, maxNewTokens: number, maxPositions: number, place: string): void {
+  if (contextTokens + maxNewTokens <= maxPositions) return;
+  throw new C3Error(
+    'input',
+    `The context of ${place} has ${String(contextTokens)} tokens and its answer may have ${String(maxNewTokens)}, together more than the model's ${String(maxPositions)} positions; lower max_new_tokens, or shorten prompts and questions.`,
+  );
+}
+
 /** A snapshot of a model on the local runtime. */
 export class LocalPolicy implements Policy {
   readonly snapshot: string;
@@ -55,16 +67,20 @@ export class LocalPolicy implements Policy {
   readonly seeded = true;
   private readonly runtime: ModelRuntime;
   private readonly tokenizer: Tokenizer;
+  private readonly maxPositions: number;
 
-  constructor(runtime: ModelRuntime, tokenizer: Tokenizer, snapshot: string) {
+  /** @param maxPositions of the model: what context and answer together may take */
+  constructor(runtime: ModelRuntime, tokenizer: Tokenizer, snapshot: string, maxPositions = Infinity) {
     this.runtime = runtime;
     this.tokenizer = tokenizer;
+    this.maxPositions = maxPositions;
     this.snapshot = snapshot;
     this.environment = runtime.environment;
   }
 
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const prompts = this.encodeAll(requests.map(({ context }) => context));
+    for (const [index, { sampling, place = `request ${String(index)}` }] of requests.entries()) checkRoom(prompts[index]?.length ?? 0, sampling.maxNewTokens, this.maxPositions, place);
     const answers: PolicyAnswer[] = [];
     const { endToken, otherEndTokens } = this.tokenizer;
     await this.runtime.generate(

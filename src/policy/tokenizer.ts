@@ -15,6 +15,7 @@ export const GENERATION_FILE = 'generation_config.json';
 const specialSchema = z.union([z.string().min(1), z.looseObject({ content: z.string().min(1) }).transform(({ content }) => content)]);
 const configSchema = z.looseObject({ eos_token: specialSchema, bos_token: specialSchema.nullish() });
 const tokenIds = z.union([z.int(), z.array(z.int())]);
+const addedSchema = z.looseObject({ added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string().min(1), special: z.boolean().nullish() })) });
 const generationSchema = z.looseObject({ eos_token_id: tokenIds.nullish() });
 
 export interface Tokenizer {
@@ -30,6 +31,8 @@ export interface Tokenizer {
   readonly endToken: number;
   /** Tokens that also end generation, as generation_config.json says. */
   readonly otherEndTokens: readonly number[];
+  /** Texts that `encode` turns into control tokens wherever they stand: the special tokens, and whatever token begins a text or ends a message. */
+  readonly controls: readonly string[];
   readonly vocabularySize: number;
 }
 
@@ -39,17 +42,21 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
   const config = configSchema.safeParse(await readJson(configPath));
   if (!config.success) throw new C3Error('model', `${configPath} names no eos_token; add the token that ends a message.`);
+  const unreadable = (why: string, cause?: unknown): C3Error => new C3Error('model', `${join(folder, TOKENIZER_FILE)} is not a tokenizer that can be read: ${why}.`, { cause });
   let tokenizer: HuggingFaceTokenizer;
   try {
     tokenizer = new HuggingFaceTokenizer(tokenizerJson, config.data);
   } catch (error) {
-    throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} is not a tokenizer that can be read: ${messageOf(error)}.`, { cause: error });
+    throw unreadable(messageOf(error), error);
   }
+  const added = addedSchema.safeParse(tokenizerJson);
+  if (!added.success) throw unreadable('added_tokens is no list of tokens with id and content');
   const endToken = tokenizer.token_to_id(config.data.eos_token);
   for (const special of [config.data.eos_token, config.data.bos_token]) {
     if (typeof special === 'string' && tokenizer.token_to_id(special) === undefined) throw lacks(folder, special);
   }
   if (endToken === undefined) throw lacks(folder, config.data.eos_token);
+  const otherEndTokens = (await endTokensOf(folder)).filter((token) => token !== endToken);
   const encode = (text: string, whole: boolean): Int32Array => Int32Array.from(tokenizer.encode(text, { add_special_tokens: whole }).ids);
   return {
     encode: (text) => encode(text, false),
@@ -57,12 +64,20 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: true, clean_up_tokenization_spaces: false })),
     pieces: (ids) => Array.from(ids, (id) => tokenizer.decode([id], { skip_special_tokens: false, clean_up_tokenization_spaces: false })),
     endToken,
-    otherEndTokens: (await endTokensOf(folder)).filter((token) => token !== endToken),
+    otherEndTokens,
+    controls: controlsIn(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token),
     vocabularySize: tokenizer.get_vocab(true).size,
   };
 }
 
 const lacks = (folder: string, token: string): C3Error => new C3Error('model', `${join(folder, TOKENIZER_FILE)} lacks the special token ${JSON.stringify(token).slice(1, -1).slice(0, 80)}, which ${TOKENIZER_CONFIG_FILE} names; copy both files again from their source.`);
+
+type AddedToken = z.output<typeof addedSchema>['added_tokens'][number];
+
+/** Added tokens are found in a text before anything else is; those that are no control tokens are words that any text may use. */
+function controlsIn(added: readonly AddedToken[], endTokens: readonly number[], first: string | null | undefined): string[] {
+  return added.filter(({ id, content, special }) => special === true || content === first || endTokens.includes(id)).map(({ content }) => content);
+}
 
 /** The ids of generation_config.json; none where the folder has no such file. */
 async function endTokensOf(folder: string): Promise<number[]> {

@@ -6,6 +6,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { BucketView, Decision, Message, Sampling } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { isTerminal, type Protocol } from '../team/protocol.ts';
+import type { Renderer } from '../team/render.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { decisionRow, recordEpisode, recordReplay, type CreditRule, type RoundRecord } from './record.ts';
 import { contextOf, extend, samplingOf, scoreOf, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
@@ -25,6 +26,8 @@ export interface ReplayRequest {
 export interface ReplayDependencies {
   readonly store: StoreWriter;
   readonly protocol: Protocol;
+  /** Writes contexts as the run wrote them. */
+  readonly render: Renderer;
   /** The message's own snapshot: the continuation distribution is that of its time. */
   readonly policy: Policy;
   readonly evaluator: Evaluator;
@@ -86,13 +89,13 @@ class Replaying {
   private original: TreeNode | undefined;
 
   constructor(request: ReplayRequest, decision: Decision, dependencies: ReplayDependencies, control: ReplayControl, number: number) {
-    const { store, protocol, policy, evaluator, sampling, seed, returnBound } = dependencies;
+    const { store, protocol, render, policy, evaluator, sampling, seed, returnBound } = dependencies;
     this.request = request;
     this.decision = decision;
     this.dependencies = dependencies;
     this.control = control;
     this.terminal = isTerminal(protocol, decision.position);
-    this.settings = { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true };
+    this.settings = { protocol, render, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true };
     this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
     // Before anything is stored: a context that cannot be had again is refused.
     this.branch = this.frozenBranch();
@@ -138,12 +141,12 @@ class Replaying {
 
   /** The messages before this one as they were stored. */
   private frozenBranch(): Branch {
-    const { store, protocol } = this.dependencies;
+    const { store } = this.dependencies;
     const instance = store.instance(this.decision.instance);
     let node: TreeNode | null = null;
     for (const message of store.chain(this.decision.id).slice(0, -1)) node = this.storedNode(instance, message, node);
     const branch: Branch = { instance, node };
-    if (contextOf(protocol, branch, this.decision.position).context !== this.decision.context) {
+    if (contextOf(this.settings, branch, this.decision.position).context !== this.decision.context) {
       throw new C3Error('engine', `Message ${String(this.decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`);
     }
     return branch;

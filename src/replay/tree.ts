@@ -9,7 +9,7 @@ import { CancelledError } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
-import { renderContext, renderPlain } from '../team/render.ts';
+import { renderContext, type Renderer } from '../team/render.ts';
 import type { EvaluatorBudget } from './budget.ts';
 
 /** What an evaluator said of a scored message; a null score is masked. */
@@ -55,6 +55,8 @@ const CONTINUATIONS: Growth = { kind: 'continuations' };
 
 export interface TreeSettings {
   readonly protocol: Protocol;
+  /** Writes contexts as the policy's model reads them. */
+  readonly render: Renderer;
   readonly policy: Policy;
   readonly evaluator: Evaluator;
   readonly budget: EvaluatorBudget;
@@ -73,12 +75,15 @@ export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>
 }
 
 /** The exact model input of the decision at `position` after a branch, and its key. */
-export function contextOf(protocol: Protocol, branch: Branch, position: number): { context: string; key: string } {
+export function contextOf({ protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>, branch: Branch, position: number): { context: string; key: string } {
   const messages = new Map<number, string>();
   for (let node = branch.node; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
-  const context = renderPlain(renderContext(protocol, position, branch.instance.question, messages));
+  const context = render(renderContext(protocol, position, branch.instance.question, messages));
   return { context, key: contextKey(context).key };
 }
+
+/** Whose context it is, for messages: one line, whatever a file calls its instances. */
+export const placeWords = (occurrence: string, uid: string): string => `the ${occurrence} for the instance ${JSON.stringify(uid.slice(0, 120))}`;
 
 type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
 
@@ -116,10 +121,10 @@ export async function extend(
   if (occurrence.scored) settings.budget.reserve(branches.length * fanout);
   const sampling = samplingOf(settings, position);
   const plans = branches.flatMap((branch) => {
-    const { context, key } = contextOf(settings.protocol, branch, position);
+    const { context, key } = contextOf(settings, branch, position);
     return Array.from({ length: fanout }, (_, index) => {
       const place = placeOf(branch, index, fanout, growth);
-      return { branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place) } satisfies PolicyRequest };
+      return { branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place), place: placeWords(occurrence.id, branch.instance.uid) } satisfies PolicyRequest };
     });
   });
   const nodes: TreeNode[] = [];

@@ -1,4 +1,4 @@
-import type { Graph, Value } from './graph.ts';
+import type { Graph, GraphNode, Value } from './graph.ts';
 import { add } from './ops/elementwise.ts';
 
 /**
@@ -9,12 +9,26 @@ import { add } from './ops/elementwise.ts';
  * @throws when a parameter does not influence the loss, or a node on the way has no vjp
  */
 export function gradients(g: Graph, loss: Value, parameters: readonly Value[]): readonly Value[] {
-  const nodes = [...g.nodes];
-  const reachable = new Set(parameters.map((value) => value.name));
+  return pullback(g, g.nodes, loss, g.scalar(1), parameters).map((gradient, index) => {
+    if (gradient === undefined) throw new Error(`The loss does not depend on ${parameters[index]?.name ?? '?'}.`);
+    return gradient;
+  });
+}
+
+/**
+ * The cotangents of some values from that of a result, through the given nodes only.
+ * @param through nodes in order; those that the walk appends are not among them
+ * @param wanted values of the graph
+ * @returns one cotangent for each, undefined where the result does not depend on it
+ * @throws when a node on the way has no vjp
+ */
+export function pullback(g: Graph, through: readonly GraphNode[], result: Value, cotangent: Value, wanted: readonly Value[]): readonly (Value | undefined)[] {
+  const nodes = [...through];
+  const reachable = new Set(wanted.map((value) => value.name));
   for (const node of nodes) {
     if (node.inputs.some((value) => reachable.has(value.name))) for (const output of node.outputs) reachable.add(output.name);
   }
-  const cotangents = new Map<string, Value>([[loss.name, g.scalar(1)]]);
+  const cotangents = new Map<string, Value>([[result.name, cotangent]]);
   for (const node of nodes.reverse()) {
     const incoming = node.outputs.map((value) => cotangents.get(value.name));
     if (incoming.every((value) => value === undefined) || !node.outputs.some((value) => reachable.has(value.name))) continue;
@@ -24,16 +38,13 @@ export function gradients(g: Graph, loss: Value, parameters: readonly Value[]): 
       }
       continue;
     }
-    node.vjp(incoming).forEach((cotangent, index) => {
+    const asked = node.inputs.map((value) => reachable.has(value.name));
+    node.vjp(incoming, asked).forEach((own, index) => {
       const input = node.inputs[index];
-      if (input === undefined || cotangent === undefined || !reachable.has(input.name)) return;
+      if (input === undefined || own === undefined || !reachable.has(input.name)) return;
       const known = cotangents.get(input.name);
-      cotangents.set(input.name, known === undefined ? cotangent : add(g, known, cotangent));
+      cotangents.set(input.name, known === undefined ? own : add(g, known, own));
     });
   }
-  return parameters.map((parameter) => {
-    const gradient = cotangents.get(parameter.name);
-    if (gradient === undefined) throw new Error(`The loss does not depend on ${parameter.name}.`);
-    return gradient;
-  });
+  return wanted.map((value) => cotangents.get(value.name));
 }

@@ -1,12 +1,13 @@
 /** The whole state of training in one file: parameters, or those of each agent's adapter and what they stand on; AdamW's two moments and its step. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { adapterParameterCount, type AdapterOrigin } from './lora.ts';
 import { parseAdapterSettings, settingsToJson } from './loraFolder.ts';
 import { parameterCount } from './model.ts';
-import { readSafetensors, writeSafetensors, type NamedTensor } from './safetensors.ts';
+import { bytePieces, writeSafetensors } from './safetensors.ts';
+import { SafetensorsFile } from './safetensorsFile.ts';
 import type { AdapterBase, TrainingState } from './trainer.ts';
 import type { TransformerConfig } from './transformer.ts';
 import { writeWhole } from './wholeFile.ts';
@@ -27,7 +28,7 @@ export async function saveTrainingStates(states: TrainingStates, path: string): 
   const tensors = all.flatMap((state, index) => VECTORS.map((name) => ({ name: tensorName(name, index), shape: [state[name].length], data: state[name] })));
   const agents = JSON.stringify([...states].map(([agent, { step }]) => [agent, step]));
   const origin = originToText(all[0]?.adapter);
-  await writeWhole(path, writeSafetensors(tensors, 'F32', { agents, ...origin, sha256: digest(agents, origin, tensors) }));
+  await writeWhole(path, writeSafetensors(tensors, 'F32', { agents, ...origin, sha256: digest(agents, origin, all) }));
 }
 
 /**
@@ -36,30 +37,34 @@ export async function saveTrainingStates(states: TrainingStates, path: string): 
  * @throws C3Error('model') when the file is missing, damaged or another model's
  */
 export async function loadTrainingStates(config: TransformerConfig, path: string, modelOf: (base: string) => Promise<Float32Array>): Promise<TrainingStates> {
-  let bytes: Uint8Array;
   try {
-    bytes = await readFile(path);
+    await access(path, constants.R_OK);
   } catch (error) {
     throw new C3Error('model', `Cannot read the checkpoint ${path}: ${messageOf(error)}; resume from an older one.`, { cause: error });
   }
-  const { tensors, metadata } = readSafetensors(bytes, path);
-  const origin = originOf(metadata, path);
-  const count = origin === undefined ? parameterCount(config) : adapterParameterCount(config, origin.settings);
-  const vector = (name: string): Float32Array => {
-    const data = tensors.get(name)?.data;
-    if (data?.length !== count) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${String(data?.length ?? 0)} numbers; delete it.`);
-    return data;
-  };
-  const agents = parseAgents(metadata['agents'] ?? '', path);
-  const read = agents.map(([agent, step], index) => {
-    const [parameters, momentum, variance] = VECTORS.map((name) => vector(tensorName(name, index)));
-    return { agent, state: { parameters: parameters ?? new Float32Array(), momentum: momentum ?? new Float32Array(), variance: variance ?? new Float32Array(), step } };
+  return SafetensorsFile.reading(path, async (file) => {
+    const { metadata } = file;
+    const origin = originOf(metadata, path);
+    const count = origin === undefined ? parameterCount(config) : adapterParameterCount(config, origin.settings);
+    const vector = async (name: string): Promise<Float32Array> => {
+      const shape = file.tensors.get(name)?.shape;
+      if (shape?.length !== 1 || shape[0] !== count) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${String(count)} are needed; delete it.`);
+      const into = new Float32Array(count);
+      await file.read({ name, shape, into });
+      return into;
+    };
+    const states = new Map<string, TrainingState>();
+    for (const [index, [agent, step]] of parseAgents(metadata['agents'] ?? '', path).entries()) {
+      const [parameters, momentum, variance] = [await vector(tensorName('parameters', index)), await vector(tensorName('momentum', index)), await vector(tensorName('variance', index))];
+      states.set(agent, { parameters, momentum, variance, step });
+    }
+    if (metadata['sha256'] !== digest(metadata['agents'] ?? '', originToText(origin), [...states.values()])) {
+      throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
+    }
+    if (origin === undefined) return states;
+    const adapter: AdapterBase = { ...origin, model: await modelOf(origin.base) };
+    return new Map([...states].map(([agent, state]) => [agent, { ...state, adapter }]));
   });
-  if (metadata['sha256'] !== digest(metadata['agents'] ?? '', originToText(origin), [...tensors.values()])) {
-    throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
-  }
-  const adapter: AdapterBase | undefined = origin === undefined ? undefined : { ...origin, model: await modelOf(origin.base) };
-  return new Map(read.map(({ agent, state }) => [agent, adapter === undefined ? state : { ...state, adapter }]));
 }
 
 function parseAgents(text: string, path: string): [agent: string, step: number][] {
@@ -77,9 +82,9 @@ function originOf({ adapter, base }: Readonly<Record<string, string>>, path: str
   return adapter === undefined ? undefined : { settings: parseAdapterSettings(adapter, path), base: base ?? '' };
 }
 
-function digest(agents: string, origin: Readonly<Record<string, string>>, tensors: readonly NamedTensor[]): string {
+function digest(agents: string, origin: Readonly<Record<string, string>>, states: readonly TrainingState[]): string {
   const hash = createHash('sha256').update(`${agents}\n`);
   for (const text of Object.values(origin)) hash.update(`${text}\n`);
-  for (const { data } of tensors) hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  for (const state of states) for (const name of VECTORS) for (const piece of bytePieces(state[name])) hash.update(piece);
   return hash.digest('hex');
 }

@@ -7,6 +7,7 @@ import { linear } from './ops/linear.ts';
 import { rmsNorm } from './ops/normalise.ts';
 import { rotaryTables, rotate, scaledFrequency, type RotaryTables } from './ops/rotary.ts';
 import { reshape, slice, split, transpose } from './ops/shape.ts';
+import { recomputed } from './recompute.ts';
 import { EMBEDDING, FINAL_NORM, headName, layerWeights, needed, type AdapterModule, type LayerPart, type LayerWeights, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** Queries, keys and values of one layer, [rows, heads, time, width]. */
@@ -36,17 +37,25 @@ export interface ForwardOutputs {
   readonly projections: readonly Projections[];
 }
 
-/** The decoder stack over whole rows. */
-export function forward(g: Graph, config: TransformerConfig, parameters: Parameters, inputs: ForwardInputs): ForwardOutputs {
+/** The decoder stack over whole rows. @param recompute whether a backward pass computes each layer again; there are no projections then */
+export function forward(g: Graph, config: TransformerConfig, parameters: Parameters, inputs: ForwardInputs, recompute = false): ForwardOutputs {
   const projections: Projections[] = [];
   const tables = tablesOf(g, config);
   const mask = { bias: forGroups(g, config, inputs.mask.bias), visible: forGroups(g, config, inputs.mask.visible) };
   let hidden = embed(g, parameters, inputs.tokens);
   for (let layer = 0; layer < config.layers; layer++) {
     const weights = layerWeights(parameters, layer);
-    const projected = project(g, config, weights, hidden, inputs.positions, tables);
+    const through = (x: Value): { readonly projected: Projections; readonly output: Value } => {
+      const projected = project(g, config, weights, x, inputs.positions, tables);
+      return { projected, output: layerOutput(g, config, weights, x, projected.queries, { keys: projected.keys, values: projected.values, mask, ones: inputs.ones }) };
+    };
+    if (recompute) {
+      hidden = recomputed(g, hidden, (x) => through(x).output);
+      continue;
+    }
+    const { projected, output } = through(hidden);
     projections.push(projected);
-    hidden = layerOutput(g, config, weights, hidden, projected.queries, { keys: projected.keys, values: projected.values, mask, ones: inputs.ones });
+    hidden = output;
   }
   return { hidden, projections };
 }

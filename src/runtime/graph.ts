@@ -16,8 +16,9 @@ export type FloatType = 'float32' | 'float64';
 /**
  * Vector-Jacobian product of one node: from the cotangents of its outputs (undefined where nothing flows back)
  * to those of its inputs (undefined where the input is not differentiable).
+ * @param wanted which inputs' are of use; the others may be left out
  */
-export type Vjp = (cotangents: readonly (Value | undefined)[]) => readonly (Value | undefined)[];
+export type Vjp = (cotangents: readonly (Value | undefined)[], wanted: readonly boolean[]) => readonly (Value | undefined)[];
 
 /** A node together with how it is differentiated. */
 export interface GraphNode {

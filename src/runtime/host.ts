@@ -4,6 +4,7 @@ import { C3Error } from '../shared/errors.ts';
 import { loadTrainingStates, saveTrainingStates, type TrainingStates } from './checkpoint.ts';
 import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
+import type { OnLoadProgress } from './huggingFaceWeights.ts';
 import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from './lora.ts';
 import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './loraFolder.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model.ts';
@@ -34,8 +35,12 @@ export interface AdapterStart {
 /** Everything that needs weights. Snapshots are named by the hash of their weights and stay until they are released. */
 export interface ModelRuntime {
   readonly environment: NumericEnvironment;
-  /** Loads a model folder; its weights become a snapshot. One architecture at a time: another folder replaces everything. */
-  load(folder: string): Promise<ModelInfo>;
+  /**
+   * Loads a model folder; its weights become a snapshot. One architecture at a time: another folder replaces everything.
+   * @param onProgress told how many bytes of the weights' files have been read, never less than before, in the end all of them; about ten times a second
+   * @param cancelled asked meanwhile; cancelled or failed, what was loaded before stays
+   */
+  load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo>;
   /** Adds a snapshot of the loaded architecture from a file that `saveSnapshot` wrote and returns its name; an adapter's needs its base loaded. */
   loadSnapshot(path: string): Promise<string>;
   /** Names of the snapshots that are held. */
@@ -92,9 +97,8 @@ export class ModelHost implements ModelRuntime {
     this.environment = numericEnvironment(device);
   }
 
-  async load(folder: string): Promise<ModelInfo> {
-    const { config, parameters } = await loadModel(folder);
-    const snapshot = snapshotId(config, parameters);
+  async load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo> {
+    const { config, parameters, snapshot } = await loadModel(folder, onProgress, cancelled);
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
       const engines = await Engines.create(config, this.device);
       await this.close();
@@ -285,8 +289,8 @@ export class ModelHost implements ModelRuntime {
     const training = loaded.training === undefined ? undefined : adapterOf(loaded.training);
     if (training?.base === base) return training.model;
     if (base === loaded.base) {
-      const { config, parameters } = await loadModel(loaded.folder);
-      if (snapshotId(config, parameters) === base) return parameters;
+      const { parameters, snapshot } = await loadModel(loaded.folder);
+      if (snapshot === base) return parameters;
     }
     throw new C3Error('model', `The adapter was trained over the weights ${base.slice(0, 12)}, which are not loaded; load the model that it was trained over first.`);
   }

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { SafetensorsFile, type TensorTarget } from './safetensorsFile.ts';
+import { SafetensorsFile, type OnPart, type TensorTarget } from './safetensorsFile.ts';
 
 export const WEIGHTS_FILE = 'model.safetensors';
 export const INDEX_FILE = 'model.safetensors.index.json';
@@ -16,16 +16,33 @@ const SHARD_NAME = /^[\w.-]+\.safetensors$/;
 /** Tables of rotary frequencies that older versions of Transformers stored; they follow from the configuration. */
 const DERIVED = /(^|\.)inv_freq$/;
 
+/** Told how far reading is: never less than before, and at the end all. */
+export type OnLoadProgress = (bytesDone: number, bytesTotal: number) => void;
+
+/** Who follows the reading. */
+export interface Reading {
+  /** Told each part of a target as soon as it is filled; what it throws ends the reading. */
+  readonly onPart?: OnPart | undefined;
+  /** Told about ten times a second. */
+  readonly onProgress?: OnLoadProgress | undefined;
+}
+
+/** Milliseconds between two reports of progress. */
+const PACE = 100;
+
 /**
  * Reads every target from the weights of a folder.
  * @param ignored a tensor that the architecture has no use for
  * @throws C3Error('model') naming file and tensor: files or tensors that are missing, damaged or of another shape, or belong to another architecture
  */
-export async function readWeights(folder: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean): Promise<void> {
+export async function readWeights(folder: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean, reading: Reading = {}): Promise<void> {
   const single = join(folder, WEIGHTS_FILE);
   const indexPath = join(folder, INDEX_FILE);
-  if ((await sizeOf(single)) !== null || (await sizeOf(indexPath)) === null) {
-    await readTensors(single, targets, ignored);
+  const singleBytes = await sizeOf(single);
+  if (singleBytes !== null || (await sizeOf(indexPath)) === null) {
+    const progress = new FileProgress(singleBytes ?? 0, reading);
+    await readTensors(single, targets, ignored, progress.onPart);
+    progress.fileDone(singleBytes ?? 0);
     return;
   }
   const places = await readIndex(indexPath);
@@ -39,17 +56,58 @@ export async function readWeights(folder: string, targets: readonly TensorTarget
     return shard;
   });
   // A missing file is named before gigabytes of the others are read.
+  const sizes = new Map<string, number>();
   for (const [shard, [first]] of shards) {
-    if ((await sizeOf(join(folder, shard))) === null) throw new C3Error('model', `${join(folder, shard)} is missing, where ${INDEX_FILE} places tensor ${first?.name ?? ''}; copy the weights again from their source.`);
+    const size = await sizeOf(join(folder, shard));
+    if (size === null) throw new C3Error('model', `${join(folder, shard)} is missing, where ${INDEX_FILE} places tensor ${first?.name ?? ''}; copy the weights again from their source.`);
+    sizes.set(shard, size);
   }
-  for (const [shard, members] of shards) await readTensors(join(folder, shard), members, (name) => ignored(name) || Object.hasOwn(places, name));
+  const progress = new FileProgress([...sizes.values()].reduce((total, size) => total + size, 0), reading);
+  for (const [shard, members] of shards) {
+    await readTensors(join(folder, shard), members, (name) => ignored(name) || Object.hasOwn(places, name), progress.onPart);
+    progress.fileDone(sizes.get(shard) ?? 0);
+  }
+}
+
+/** Counts the bytes of files; headers and unused tensors are counted at a file's end. */
+class FileProgress {
+  readonly onPart: OnPart;
+  private readonly total: number;
+  private readonly onProgress: OnLoadProgress | undefined;
+  private finished = 0;
+  private inFile = 0;
+  private told = -Infinity;
+
+  constructor(total: number, { onPart, onProgress }: Reading) {
+    this.total = total;
+    this.onProgress = onProgress;
+    this.onPart = (part, bytes) => {
+      onPart?.(part, bytes);
+      this.inFile += bytes;
+      this.tell();
+    };
+  }
+
+  fileDone(bytes: number): void {
+    this.finished += bytes;
+    this.inFile = 0;
+    this.tell();
+  }
+
+  private tell(): void {
+    const done = this.finished + this.inFile;
+    const now = performance.now();
+    if (done < this.total && now - this.told < PACE) return;
+    this.told = now;
+    this.onProgress?.(done, this.total);
+  }
 }
 
 /** Reads every target from one file. @throws C3Error('model') as of readWeights */
-export async function readTensors(path: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean = () => false): Promise<void> {
+export async function readTensors(path: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean = () => false, onPart?: OnPart): Promise<void> {
   await SafetensorsFile.reading(path, async (file) => {
     const known = new Set(targets.map(({ name }) => name));
-    for (const target of targets) await file.read(target);
+    for (const target of targets) await file.read(target, onPart);
     const surplus = [...file.tensors.keys()].find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
     if (surplus !== undefined) throw unexpected(path, surplus);
   });

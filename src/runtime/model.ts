@@ -1,11 +1,11 @@
 /** A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face layout. */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { CONFIG_FILE, configToJson, parseConfig } from './huggingFaceConfig.ts';
-import { readTensors, readWeights, WEIGHTS_FILE } from './huggingFaceWeights.ts';
+import { readTensors, readWeights, WEIGHTS_FILE, type OnLoadProgress } from './huggingFaceWeights.ts';
 import { Stream, streamKey } from './random.ts';
 import { writeSafetensors } from './safetensors.ts';
 import type { TensorTarget } from './safetensorsFile.ts';
@@ -71,16 +71,40 @@ export function initialParameters(config: TransformerConfig, seed: number): Floa
   return flat;
 }
 
-const HASHED_BYTES = 2 ** 28;
+const HASHED_BYTES = 2 ** 26;
 
 /** The name of a set of parameters: SHA-256 over the configuration and the float32 bytes. */
-export function snapshotId(config: TransformerConfig, flat: Float32Array): string {
-  const hash = createHash('sha256').update(JSON.stringify(configToJson(config)));
-  // A hash takes less than 2 GB at a time.
-  for (let from = 0; from < flat.byteLength; from += HASHED_BYTES) {
-    hash.update(new Uint8Array(flat.buffer, flat.byteOffset + from, Math.min(HASHED_BYTES, flat.byteLength - from)));
+export const snapshotId = (config: TransformerConfig, flat: Float32Array): string => new SnapshotHash(config, flat).id(() => false);
+
+/** Names parameters, whose first ones can be hashed while the others are still being read. */
+class SnapshotHash {
+  private readonly hash: Hash;
+  private readonly bytes: Uint8Array;
+  private done = 0;
+
+  constructor(config: TransformerConfig, flat: Float32Array) {
+    this.hash = createHash('sha256').update(JSON.stringify(configToJson(config)));
+    this.bytes = new Uint8Array(flat.buffer, flat.byteOffset, flat.byteLength);
   }
-  return hash.digest('hex');
+
+  /** Says that a part has its values; one that does not follow what was hashed waits for the end. */
+  filled(part: Float32Array): void {
+    if (part.byteOffset - this.bytes.byteOffset === this.done) this.advance(part.byteLength);
+  }
+
+  /** @throws CancelledError */
+  id(cancelled: () => boolean): string {
+    while (this.done < this.bytes.length) {
+      if (cancelled()) throw new CancelledError();
+      this.advance(Math.min(HASHED_BYTES, this.bytes.length - this.done));
+    }
+    return this.hash.digest('hex');
+  }
+
+  private advance(length: number): void {
+    this.hash.update(this.bytes.subarray(this.done, this.done + length));
+    this.done += length;
+  }
 }
 
 export interface LoadedModel {
@@ -90,13 +114,29 @@ export interface LoadedModel {
 
 /**
  * Loads a folder in the Hugging Face layout: config.json, and model.safetensors or its shards with their index.
- * @throws C3Error('model') naming the file and what is wrong with it
+ * @returns the model, and the name of its parameters as of snapshotId
+ * @throws C3Error('model') naming the file and what is wrong with it; CancelledError
  */
-export async function loadModel(folder: string): Promise<LoadedModel> {
+export async function loadModel(folder: string, onProgress?: OnLoadProgress, cancelled: () => boolean = () => false): Promise<LoadedModel & { readonly snapshot: string }> {
   const config = await loadConfig(folder);
-  const parameters = new Float32Array(parameterCount(config));
-  await readWeights(folder, targetsIn(config, parameters), unusedBy(config));
-  return { config, parameters };
+  const parameters = roomFor(config, folder);
+  const hash = new SnapshotHash(config, parameters);
+  const onPart = (part: Float32Array): void => {
+    if (cancelled()) throw new CancelledError();
+    hash.filled(part);
+  };
+  await readWeights(folder, targetsIn(config, parameters), unusedBy(config), { onPart, onProgress });
+  return { config, parameters, snapshot: hash.id(cancelled) };
+}
+
+/** @throws C3Error('model') where this machine cannot hold so many numbers */
+function roomFor(config: TransformerConfig, folder: string): Float32Array<ArrayBuffer> {
+  const count = parameterCount(config);
+  try {
+    return new Float32Array(count);
+  } catch (error) {
+    throw new C3Error('model', `${folder}: ${String(count)} parameters take more memory than there is (${messageOf(error)}); choose a smaller model.`, { cause: error });
+  }
 }
 
 /** Loads config.json alone. @throws C3Error('model') */
@@ -118,7 +158,7 @@ export async function loadParameters(config: TransformerConfig, path: string): P
   return flat;
 }
 
-const targetsIn = (config: TransformerConfig, flat: Float32Array): TensorTarget[] =>
+const targetsIn = (config: TransformerConfig, flat: Float32Array<ArrayBuffer>): TensorTarget[] =>
   parameterViews(config).map(({ name, shape, offset, length }) => ({ name, shape, into: flat.subarray(offset, offset + length) }));
 
 /** Checkpoints may hold the output projection beside the embeddings that it is tied to. */

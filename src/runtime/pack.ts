@@ -49,6 +49,20 @@ export const TIME_MULTIPLE = 8;
 /** A micro-batch that is half full takes no row that would leave more than this share of its slots empty. */
 const TOLERATED_PADDING = 0.15;
 
+/** Logits of one run through the output projection; the backward pass has about three such arrays at a time. */
+const CHUNK_BYTES = 64 * 2 ** 20;
+
+/**
+ * In how many runs the targets of a micro-batch go through the output projection: the fewest, a power of two, whose logits have at most 64 MiB each.
+ * A power of two, and as many for all but small micro-batches: a graph keeps the memory that it once had. Each run has two targets at least.
+ * @param most targets that a micro-batch may have
+ */
+export function headChunks(targets: number, vocabularySize: number, most = targets): number {
+  let chunks = 1;
+  while ((Math.ceil(Math.max(most, targets) / chunks) * vocabularySize * Float32Array.BYTES_PER_ELEMENT > CHUNK_BYTES) && targets >= 4 * chunks) chunks *= 2;
+  return chunks;
+}
+
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
 /** @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown token */

@@ -1,9 +1,10 @@
 /** The weight products of a step, bare: what this runtime takes for them alone is the limit of what a step can reach. */
 import type { Tensor } from 'onnxruntime-node';
+import type { DeviceWeights } from './deviceWeights.ts';
 import { Graph, type Value } from './graph.ts';
 import { parameterFeeds } from './model.ts';
 import { linear, matmul, swapLast } from './ops/linear.ts';
-import { floats, Session, type DeviceSettings } from './session.ts';
+import { floats, Session, type DeviceSettings, type Feeds } from './session.ts';
 import { EMBEDDING, graphParameterSpecs, headName, type TransformerConfig } from './transformer.ts';
 
 /** Y = X W^T, dX = dY W or dW = dY^T X. */
@@ -70,24 +71,27 @@ function firstRow(g: Graph, x: Value): Value {
 export class BareProducts {
   private readonly session: Session;
   private readonly products: readonly WeightProduct[];
-  private readonly weights: Readonly<Record<string, Tensor>>;
-  private readonly feeds = new Map<string, Readonly<Record<string, Tensor>>>();
+  private readonly weights: Feeds;
+  private readonly feeds = new Map<string, Feeds>();
 
-  private constructor(session: Session, products: readonly WeightProduct[], weights: Readonly<Record<string, Tensor>>) {
+  private constructor(session: Session, products: readonly WeightProduct[], weights: Feeds) {
     this.session = session;
     this.products = products;
     this.weights = weights;
   }
 
-  /** @throws C3Error('model') when the device refuses the graph */
-  static async create(config: TransformerConfig, parameters: Float32Array, device: DeviceSettings, pass: Pass): Promise<BareProducts> {
+  /**
+   * @param held keeps the parameters on the device, where there is one; the products go before it
+   * @throws C3Error('model') when the device refuses the graph
+   */
+  static async create(config: TransformerConfig, parameters: Float32Array, device: DeviceSettings, pass: Pass, held?: DeviceWeights): Promise<BareProducts> {
     const products = weightProducts(config, pass);
     const names = new Set(products.map(({ weight }) => weight));
-    const weights = Object.fromEntries(Object.entries(parameterFeeds(config, parameters)).filter(([name]) => names.has(name)));
+    const weights = Object.fromEntries(Object.entries<Feeds[string]>(held === undefined ? parameterFeeds(config, parameters) : await held.of(parameters)).filter(([name]) => names.has(name)));
     return new BareProducts(await Session.create(buildProductsGraph(config, pass), device), products, weights);
   }
 
-  /** Multiplies once: `rows` positions, of which the output projection sees `predicted`. */
+  /** Multiplies once: `rows` positions, of which the output projection sees `predicted`. One row reads each weight once and does little else: the reading is the limit. */
   async run(rows: number, predicted: number): Promise<void> {
     const key = `${String(rows)}:${String(predicted)}`;
     const feeds = this.feeds.get(key) ?? this.operands(rows, predicted);
@@ -99,7 +103,7 @@ export class BareProducts {
     await this.session.release();
   }
 
-  private operands(rows: number, predicted: number): Readonly<Record<string, Tensor>> {
+  private operands(rows: number, predicted: number): Feeds {
     const made = new Map<string, Tensor>();
     const operand = (side: string, count: number, width: number): Tensor => {
       const key = `${side}:${String(count)}:${String(width)}`;
@@ -107,7 +111,7 @@ export class BareProducts {
       made.set(key, known);
       return known;
     };
-    const feeds: Record<string, Tensor> = { ...this.weights };
+    const feeds: Record<string, Feeds[string]> = { ...this.weights };
     for (const { kind, weight, outputs, inputs, rows: which } of this.products) {
       const count = which === 'rows' ? rows : predicted;
       feeds[inputName(weight)] = operand('input', count, inputs);

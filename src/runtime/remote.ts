@@ -4,13 +4,14 @@ import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/er
 import type { NumericEnvironment } from '../shared/records.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
 import { ModelHost, type AdapterStart, type ModelInfo, type ModelRuntime, type StepReport } from './host.ts';
+import type { OnLoadProgress } from './huggingFaceWeights.ts';
 import type { TrainingContext } from './pack.ts';
 import type { DeviceSettings } from './session.ts';
 import type { StepSettings } from './trainer.ts';
 
 type Method = Exclude<keyof ModelRuntime, 'environment'>;
 type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends [...infer Rest, GenerationControl] | [...infer Rest, () => boolean] ? Rest : Arguments;
-type Arguments<Name extends Method> = WithoutControl<Parameters<ModelRuntime[Name]>>;
+type Arguments<Name extends Method> = Name extends 'load' ? [folder: string] : WithoutControl<Parameters<ModelRuntime[Name]>>;
 type Call = { [Name in Method]: { readonly method: Name; readonly arguments: Arguments<Name> } }[Method];
 type Result = Awaited<ReturnType<ModelRuntime[Method]>>;
 
@@ -22,6 +23,7 @@ interface RequestMessage {
 
 type ReplyMessage =
   | { readonly kind: 'ready'; readonly environment: NumericEnvironment }
+  | { readonly kind: 'loading'; readonly id: number; readonly done: number; readonly total: number }
   | { readonly kind: 'completion'; readonly id: number; readonly index: number; readonly completion: Completion }
   | { readonly kind: 'done'; readonly id: number; readonly result: Result }
   | { readonly kind: 'failed'; readonly id: number; readonly cancelled: boolean; readonly errorKind: ErrorKind; readonly message: string };
@@ -42,10 +44,13 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
     const onCompletion = (index: number, completion: Completion): void => {
       send({ kind: 'completion', id, index, completion });
     };
+    const onLoading: OnLoadProgress = (done, total) => {
+      send({ kind: 'loading', id, done, total });
+    };
     queue = queue.then(async () => {
       try {
         if (cancelled()) throw new CancelledError();
-        send({ kind: 'done', id, result: await perform(host, call, { cancelled, onCompletion }) });
+        send({ kind: 'done', id, result: await perform(host, call, { cancelled, onCompletion, onLoading }) });
       } catch (error) {
         const errorKind = error instanceof C3Error ? error.kind : 'engine';
         send({ kind: 'failed', id, cancelled: error instanceof CancelledError, errorKind, message: messageOf(error) });
@@ -55,7 +60,11 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
   send({ kind: 'ready', environment: host.environment });
 }
 
-async function perform(host: ModelHost, call: Call, control: Required<GenerationControl>): Promise<Result> {
+interface Control extends Required<GenerationControl> {
+  readonly onLoading: OnLoadProgress;
+}
+
+async function perform(host: ModelHost, call: Call, control: Control): Promise<Result> {
   switch (call.method) {
     case 'generate':
       return host.generate(...call.arguments, control);
@@ -64,7 +73,7 @@ async function perform(host: ModelHost, call: Call, control: Required<Generation
     case 'step':
       return host.step(...call.arguments, control.cancelled);
     case 'load':
-      return host.load(...call.arguments);
+      return host.load(...call.arguments, control.onLoading, control.cancelled);
     case 'loadSnapshot':
       return host.loadSnapshot(...call.arguments);
     case 'snapshots':
@@ -92,10 +101,16 @@ async function perform(host: ModelHost, call: Call, control: Required<Generation
   }
 }
 
+/** Who hears of a call before its end. */
+interface Told {
+  readonly onCompletion?: GenerationControl['onCompletion'];
+  readonly onLoading?: OnLoadProgress | undefined;
+}
+
 interface Pending {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  readonly onCompletion: GenerationControl['onCompletion'];
+  readonly told: Told;
   readonly flag: Int32Array<SharedArrayBuffer>;
   readonly cancelled: () => boolean;
 }
@@ -127,8 +142,8 @@ class RemoteRuntime implements ModelRuntime {
     });
   }
 
-  load(folder: string): Promise<ModelInfo> {
-    return this.call<ModelInfo>({ method: 'load', arguments: [folder] });
+  load(folder: string, onLoading?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo> {
+    return this.call<ModelInfo>({ method: 'load', arguments: [folder] }, cancelled, { onLoading });
   }
 
   loadSnapshot(path: string): Promise<string> {
@@ -140,7 +155,7 @@ class RemoteRuntime implements ModelRuntime {
   }
 
   generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
-    return this.call<Completion[]>({ method: 'generate', arguments: [snapshot, requests] }, control.cancelled, control.onCompletion);
+    return this.call<Completion[]>({ method: 'generate', arguments: [snapshot, requests] }, control.cancelled, control);
   }
 
   score(snapshot: string, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
@@ -196,7 +211,7 @@ class RemoteRuntime implements ModelRuntime {
   }
 
   /** The worker answers a method with that method's result: the one place where its type is taken on trust. */
-  private call<Answer extends Result | undefined>(call: Call, cancelled: () => boolean = NEVER, onCompletion?: GenerationControl['onCompletion']): Promise<Answer> {
+  private call<Answer extends Result | undefined>(call: Call, cancelled: () => boolean = NEVER, told: Told = {}): Promise<Answer> {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     const id = this.nextId++;
     const flag = new Int32Array(new SharedArrayBuffer(4));
@@ -208,7 +223,7 @@ class RemoteRuntime implements ModelRuntime {
           resolve(result as Answer);
         },
         reject,
-        onCompletion,
+        told,
         flag,
         cancelled,
       });
@@ -227,7 +242,11 @@ class RemoteRuntime implements ModelRuntime {
     const pending = this.pending.get(message.id);
     if (pending === undefined) return;
     if (message.kind === 'completion') {
-      pending.onCompletion?.(message.index, message.completion);
+      pending.told.onCompletion?.(message.index, message.completion);
+      return;
+    }
+    if (message.kind === 'loading') {
+      pending.told.onLoading?.(message.done, message.total);
       return;
     }
     this.settle(message.id);

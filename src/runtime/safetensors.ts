@@ -8,6 +8,8 @@ export interface NamedTensor {
 }
 
 const MAX_HEADER_BYTES = 100 * 1024 * 1024;
+/** Bytes that are hashed or written in one go. */
+const PIECE_BYTES = 16 * 1024 * 1024;
 
 /** Text of a file as error messages show it: one line of bounded length. */
 const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
@@ -118,7 +120,7 @@ export function toFloat32(bytes: Uint8Array, dtype: StoredType): Float32Array {
 
 let halfValues: Float32Array | undefined;
 /** Every binary16 number by its bits, made when first needed: weights have billions of them. */
-function halfTable(): Float32Array {
+export function halfTable(): Float32Array {
   halfValues ??= Float32Array.from({ length: 2 ** 16 }, (_, half) => halfToFloat(half));
   return halfValues;
 }
@@ -152,9 +154,13 @@ function roundHalfToEven(value: number): number {
   return floor;
 }
 
-/** Serialises float32 tensors, as F32 or rounded to F16, in the order given. */
-export function writeSafetensors(tensors: readonly NamedTensor[], dtype: 'F32' | 'F16', metadata: Readonly<Record<string, string>> = {}): Uint8Array {
-  const width = dtype === 'F32' ? 4 : 2;
+/**
+ * Serialises float32 tensors, as F32 or rounded to F16, in the order given.
+ * @param pieceBytes a file is never in memory as a whole: it may be longer than any buffer
+ * @returns the file's bytes: first the header, then pieces of at most so many bytes, which may share the tensors' memory
+ */
+export function* writeSafetensors(tensors: readonly NamedTensor[], dtype: 'F32' | 'F16', metadata: Readonly<Record<string, string>> = {}, pieceBytes = PIECE_BYTES): Generator<Uint8Array, undefined> {
+  const width = ELEMENT_BYTES[dtype];
   const header: Record<string, unknown> = { __metadata__: metadata };
   let offset = 0;
   for (const { name, shape, data } of tensors) {
@@ -163,15 +169,22 @@ export function writeSafetensors(tensors: readonly NamedTensor[], dtype: 'F32' |
   }
   const json = new TextEncoder().encode(JSON.stringify(header));
   const padded = Math.ceil(json.length / 8) * 8;
-  const file = new Uint8Array(8 + padded + offset);
-  const view = new DataView(file.buffer);
-  view.setBigUint64(0, BigInt(padded), true);
-  file.fill(0x20, 8, 8 + padded).set(json, 8);
-  let position = 8 + padded;
+  const start = new Uint8Array(HEADER_LENGTH_BYTES + padded);
+  new DataView(start.buffer).setBigUint64(0, BigInt(padded), true);
+  start.fill(0x20, HEADER_LENGTH_BYTES).set(json, HEADER_LENGTH_BYTES);
+  yield start;
   for (const { data } of tensors) {
-    const elements = dtype === 'F32' ? data : Uint16Array.from(data, floatToHalf);
-    file.set(new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength), position);
-    position += data.length * width;
+    for (const piece of piecesOf(data, Math.floor(pieceBytes / width))) yield bytesOf(dtype === 'F32' ? piece : Uint16Array.from(piece, floatToHalf));
   }
-  return file;
 }
+
+/** The bytes of float32 numbers in views of at most so many bytes: what hashes or writes them may take less than a whole vector at a time. */
+export function* bytePieces(data: Float32Array, pieceBytes = PIECE_BYTES): Generator<Uint8Array, undefined> {
+  for (const piece of piecesOf(data, Math.floor(pieceBytes / ELEMENT_BYTES.F32))) yield bytesOf(piece);
+}
+
+function* piecesOf(data: Float32Array, elements: number): Generator<Float32Array, undefined> {
+  for (let from = 0; from < data.length; from += elements) yield data.subarray(from, from + elements);
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength);

@@ -1,30 +1,38 @@
 /** Reading tensors of safetensors files into memory that is there already: piece by piece, so that a file is never in memory as a whole. */
 import { open, type FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { ELEMENT_BYTES, HEADER_LENGTH_BYTES, headerLength, parseHeader, toFloat32, type StoredTensor } from './safetensors.ts';
+import { ELEMENT_BYTES, HEADER_LENGTH_BYTES, headerLength, parseHeader, type StoredTensor } from './safetensors.ts';
+import { convertInto } from './storedNumbers.ts';
 
-/** Bytes that are read in one go. */
-const PIECE = 16 * 1024 * 1024;
+/** Bytes that are read in one go: few enough to stay in a processor's cache until they are converted. */
+const PIECE = 1024 * 1024;
 
 /** Where a tensor goes. */
 export interface TensorTarget {
   readonly name: string;
   readonly shape: readonly number[];
   /** As many elements as the shape has. */
-  readonly into: Float32Array;
+  readonly into: Float32Array<ArrayBuffer>;
 }
+
+/** Told each part of a target as soon as it is filled, and the bytes that it took in the file; what it throws ends the reading. */
+export type OnPart = (part: Float32Array, bytes: number) => void;
 
 /** An open file whose header has been checked against its length. */
 export class SafetensorsFile {
   readonly path: string;
   readonly tensors: ReadonlyMap<string, StoredTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
   private readonly file: FileHandle;
   private readonly start: number;
+  /** One is converted while the other is read into. */
+  private buffers: readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>] = [new Uint8Array(PIECE), new Uint8Array(PIECE)];
 
-  private constructor(path: string, file: FileHandle, tensors: ReadonlyMap<string, StoredTensor>, start: number) {
+  private constructor(path: string, file: FileHandle, { tensors, metadata }: ReturnType<typeof parseHeader>, start: number) {
     this.path = path;
     this.file = file;
     this.tensors = tensors;
+    this.metadata = metadata;
     this.start = start;
   }
 
@@ -43,47 +51,58 @@ export class SafetensorsFile {
       const { size } = await file.stat();
       const header = headerLength(await bytesAt(file, 0, Math.min(size, HEADER_LENGTH_BYTES), path), size, path);
       const start = HEADER_LENGTH_BYTES + header;
-      const { tensors } = parseHeader(await bytesAt(file, HEADER_LENGTH_BYTES, header, path), size - start, path);
-      return await work(new SafetensorsFile(path, file, tensors, start));
+      const contents = parseHeader(await bytesAt(file, HEADER_LENGTH_BYTES, header, path), size - start, path);
+      return await work(new SafetensorsFile(path, file, contents, start));
     } finally {
       await file.close();
     }
   }
 
   /** Reads one tensor as float32. @throws C3Error('model') where it is missing, of another shape, or holds a value that is no finite number */
-  async read({ name, shape, into }: TensorTarget): Promise<void> {
+  async read({ name, shape, into }: TensorTarget, onPart: OnPart = () => undefined): Promise<void> {
     const tensor = this.tensors.get(name);
     if (tensor === undefined) throw new C3Error('model', `${this.path}: tensor ${name} is missing; the weights do not belong to this config.json.`);
     if (tensor.shape.join('x') !== shape.join('x')) {
       throw new C3Error('model', `${this.path}: tensor ${name} has shape [${tensor.shape.join(', ')}] where config.json needs [${shape.join(', ')}].`);
     }
-    const width = ELEMENT_BYTES[tensor.dtype];
-    for (let done = 0; done < into.length; done += PIECE / width) {
-      const elements = Math.min(PIECE / width, into.length - done);
-      const piece = toFloat32(await bytesAt(this.file, this.start + tensor.start + done * width, elements * width, this.path), tensor.dtype);
-      if (!allFinite(piece)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`);
-      into.set(piece, done);
+    if (into.length === 0) return;
+    let next = this.piece(tensor, into, 0);
+    for (let done = 0; done < into.length; ) {
+      const bytes = await next;
+      const part = into.subarray(done, done + bytes.length / ELEMENT_BYTES[tensor.dtype]);
+      done += part.length;
+      if (done < into.length) {
+        next = this.piece(tensor, into, done);
+        // It is read meanwhile; where this piece ends the reading, nobody waits for it any more.
+        next.catch(() => undefined);
+      }
+      if (!convertInto(bytes, tensor.dtype, part)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`);
+      onPart(part, bytes.length);
     }
   }
-}
 
-/** As `every(Number.isFinite)`, several times faster: weights have billions of numbers. */
-function allFinite(values: Float32Array): boolean {
-  let difference = 0;
-  // Infinity and NaN minus themselves are NaN, which stays.
-  for (let index = 0; index < values.length; index++) {
-    const value = values[index] ?? 0;
-    difference += value - value;
+  /** The bytes of a tensor from its element `from` on: float32 in the place where they stay, other types in one of two buffers that take turns. */
+  private async piece({ dtype, start }: StoredTensor, into: Float32Array<ArrayBuffer>, from: number): Promise<Uint8Array<ArrayBuffer>> {
+    const width = ELEMENT_BYTES[dtype];
+    const length = Math.min(PIECE, (into.length - from) * width);
+    const buffer = dtype === 'F32' ? new Uint8Array(into.buffer, into.byteOffset + from * width, length) : this.otherBuffer();
+    return fill(this.file, buffer.subarray(0, length), this.start + start + from * width, this.path);
   }
-  return difference === 0;
+
+  private otherBuffer(): Uint8Array<ArrayBuffer> {
+    this.buffers = [this.buffers[1], this.buffers[0]];
+    return this.buffers[0];
+  }
 }
 
-async function bytesAt(file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
-  for (let done = 0; done < length; ) {
+const bytesAt = (file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array<ArrayBuffer>> => fill(file, new Uint8Array(length), position, path);
+
+/** Reads as many bytes as there is room for. */
+async function fill(file: FileHandle, bytes: Uint8Array<ArrayBuffer>, position: number, path: string): Promise<Uint8Array<ArrayBuffer>> {
+  for (let done = 0; done < bytes.length; ) {
     let read: number;
     try {
-      ({ bytesRead: read } = await file.read(bytes, done, length - done, position + done));
+      ({ bytesRead: read } = await file.read(bytes, done, bytes.length - done, position + done));
     } catch (error) {
       throw unreadable(path, error);
     }

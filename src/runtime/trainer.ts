@@ -9,7 +9,7 @@ import { disposeAll } from './deviceTensor.ts';
 import { DeviceWeights } from './deviceWeights.ts';
 import type { AdapterOrigin, PolicyWeights } from './lora.ts';
 import { consecutiveViews, viewFeeds, type ParameterView } from './model.ts';
-import { checkContexts, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
+import { checkContexts, headChunks, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
 import { floatData, floats, keepsOutputs, Session, type DeviceSettings, type Feeds, type Outputs } from './session.ts';
 import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
 import { trainedSpecs, type TransformerConfig } from './transformer.ts';
@@ -36,6 +36,10 @@ export interface StepSettings {
   readonly temperature: number;
   /** Weight of the k3 term; unused for supervised training. */
   readonly klCoefficient: number;
+  /** Computes activations again in the backward pass instead of keeping them; on the CPU every bit stays as it is. */
+  readonly recompute?: boolean;
+  /** Input slots of one micro-batch; MICRO_BATCH_TOKENS unless given. */
+  readonly microBatchTokens?: number;
 }
 
 export interface StepResult {
@@ -105,11 +109,12 @@ export class Trainer {
    */
   async score(policy: PolicyWeights, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
     checkContexts(this.config, contexts);
-    const session = await this.session('score', () => buildScoreGraph(this.config), this.exact);
     const weights = await this.weights.of(policy);
     const result: Float32Array[][] = contexts.map(() => []);
     for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
       if (cancelled()) throw new CancelledError();
+      const chunks = headChunks(batch.targets, this.config.vocabularySize, MICRO_BATCH_TOKENS);
+      const session = await this.session(`score in ${String(chunks)}`, () => buildScoreGraph(this.config, 'float32', { chunks }), this.exact);
       const feeds = { ...weights, ...scoreFeeds(batch), temperature: floats(new Float32Array([temperature]), [1]) };
       distribute(floatData(await session.run(feeds), 'logprobs'), batch, contexts, result);
     }
@@ -152,13 +157,16 @@ export class Trainer {
   private async gradients(weights: Held, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<Totals & { readonly sums: Held | undefined }> {
     const tokens = contexts.reduce((total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
     const totals = { loss: 0, kl: 0, clipFraction: 0, ratioDeviation: 0, tokens: 0, padding: 0 };
-    const session = await this.session(settings.loss, () => buildGradientGraph(this.config, { loss: settings.loss }), this.exact, this.views.map(({ name }) => gradientName(name)));
-    const batches = packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 1 / tokens);
+    const { loss, recompute = false, microBatchTokens = MICRO_BATCH_TOKENS } = settings;
+    const gradientSession = (chunks: number): Promise<Session> =>
+      this.session(`${loss} in ${String(chunks)}${recompute ? ', recomputed' : ''}`, () => buildGradientGraph(this.config, { loss, recompute, chunks }), this.exact, this.views.map(({ name }) => gradientName(name)));
+    const batches = packContexts(this.config, contexts, microBatchTokens, 1 / tokens);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
     let sums: Held | undefined;
     try {
       for (const batch of batches) {
         if (cancelled()) throw new CancelledError();
+        const session = await gradientSession(headChunks(batch.targets, this.config.vocabularySize, microBatchTokens));
         const { outputs, kept } = await session.runKeeping({
           ...weights,
           ...renamed(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),

@@ -8,6 +8,7 @@ import { targetLogSoftmax } from './ops/normalise.ts';
 import { maxAll, sumAll } from './ops/reduce.ts';
 import { reshape, unsqueeze } from './ops/shape.ts';
 import { forward, logits, type ForwardInputs } from './decoder.ts';
+import { inChunks } from './recompute.ts';
 import { needed, parameterInputs, trainedSpecs, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */
@@ -29,7 +30,15 @@ export interface AdamWConstants {
 /** AdamW as in C3 Appendix D: betas (0.9, 0.95), no decay, gradient norm 1. */
 export const ADAMW: AdamWConstants = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, maxNorm: 1 };
 
-export interface TrainingGraphOptions {
+/** How the memory of a graph is kept small; on the CPU neither changes a bit of a log-probability. */
+export interface MemoryOptions {
+  /** Computes each layer again in the backward pass instead of keeping its activations. */
+  readonly recompute?: boolean;
+  /** In how many runs the targets go through the output projection (see headChunks); at least two targets each. 1 unless given. */
+  readonly chunks?: number;
+}
+
+export interface TrainingGraphOptions extends MemoryOptions {
   readonly loss: LossKind;
   readonly float?: FloatType;
 }
@@ -49,12 +58,14 @@ export const updatedName = (tensor: string): string => `updated.${tensor}`;
  * A position sees the earlier positions of its row that belong to segment 0 (the shared context) or to its own segment.
  * @returns [targets, 1]: log softmax(logits / temperature) at the target
  */
-function targetLogprobs(g: Graph, config: TransformerConfig, parameters: Parameters): Value {
-  const { hidden } = forward(g, config, parameters, packedInputs(g));
+function targetLogprobs(g: Graph, config: TransformerConfig, parameters: Parameters, { recompute = false, chunks = 1 }: MemoryOptions): Value {
+  const { hidden } = forward(g, config, parameters, packedInputs(g), recompute);
   const flat = reshape(g, hidden, ['positions', config.hiddenSize]);
   const rows = gatherDistinctRows(g, flat, g.input('selected', 'int32', ['targets']), g.input('inverse', 'int32', ['positions']));
-  const scaled = div(g, logits(g, config, parameters, rows), g.floatInput('temperature', [1]));
-  return targetLogSoftmax(g, scaled, g.input('targets', 'int32', ['targets', 1]));
+  const temperature = g.floatInput('temperature', [1]);
+  const head = (states: Value, targets: Value): Value => targetLogSoftmax(g, div(g, logits(g, config, parameters, states), temperature), targets);
+  const targets = g.input('targets', 'int32', ['targets', 1]);
+  return chunks === 1 ? head(rows, targets) : inChunks(g, chunks, rows, targets, head);
 }
 
 /** The inputs of whole rows: tokens, positions, segments, slots and ones. */
@@ -76,9 +87,9 @@ function packedMask(g: Graph, segments: Value, slots: Value): AttentionMask {
 }
 
 /** Scores target tokens: output `logprobs` [targets, 1]. */
-export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'float32'): Graph {
+export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'float32', memory: MemoryOptions = {}): Graph {
   const g = new Graph('score', float);
-  g.output('logprobs', targetLogprobs(g, config, parameterInputs(g, config)));
+  g.output('logprobs', targetLogprobs(g, config, parameterInputs(g, config), memory));
   return g;
 }
 
@@ -93,7 +104,7 @@ export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'f
 export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
   const g = new Graph('gradient', options.float);
   const parameters = parameterInputs(g, config);
-  const logprobs = targetLogprobs(g, config, parameters);
+  const logprobs = targetLogprobs(g, config, parameters, options);
   const weights = g.floatInput('weights', ['targets', 1]);
   const loss = options.loss === 'ppo' ? ppoLoss(g, logprobs, weights) : sumAll(g, mul(g, weights, neg(g, logprobs)));
   g.output('loss', loss);

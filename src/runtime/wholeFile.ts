@@ -8,14 +8,15 @@ const UNFINISHED = /\.(\d+)\.tmp$/;
 
 /**
  * Writes a file beside its place, forces it to the disk and moves it there.
+ * @param content all of it, or its pieces in order, each made when those before are written
  * @throws C3Error('store') where it cannot be written; nothing is left behind and what stood there stays
  */
-export async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+export async function writeWhole(path: string, content: Uint8Array | Iterable<Uint8Array>): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.tmp`;
   try {
     const file = await open(temporary, 'w');
     try {
-      await file.writeFile(bytes);
+      await file.writeFile(content);
       await file.sync();
     } finally {
       await file.close();

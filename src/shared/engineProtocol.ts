@@ -1,5 +1,7 @@
 /** The typed JSON-RPC messages between the extension and the engine process. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
+import type { DeviceRequest } from './devices.ts';
+import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from './models.ts';
 import type { BucketView, RunSummary, StepMetrics, TaxonomyClass, VerificationReport } from './records.ts';
 
 export interface InitializeParams {
@@ -28,8 +30,10 @@ export interface ResumeRunParams {
 export type RunStage = 'load' | 'evaluate-before' | 'train' | 'evaluate-after';
 
 export interface RunProgress {
-  readonly run: string;
+  /** Null while the model is being loaded: a run that cannot load its model is not stored. */
+  readonly run: string | null;
   readonly stage: RunStage;
+  /** Of the total: bytes of the model's files while it is being loaded, steps or episodes later. */
   readonly done: number;
   readonly total: number;
   /** Metrics of the step that just ended; null elsewhere. */
@@ -89,6 +93,26 @@ export interface DoctorReport {
   readonly store: { readonly path: string; readonly state: string };
 }
 
+export interface InspectModelParams {
+  /** Absolute path. */
+  readonly folder: string;
+}
+
+/** A run that is not started, as of `StartRunParams`. */
+export type PlanParams = StartRunParams;
+
+export interface TestModelParams {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Where it computes; the CPU unless given. */
+  readonly provider?: DeviceRequest;
+}
+
+export interface TestModelProgress {
+  readonly folder: string;
+  readonly progress: SelfTestProgress;
+}
+
 /** Requests; `run/start`, `run/resume` and `replay/start` answer at the end of the work and honour JSON-RPC cancellation. */
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
 export const StartRunRequest = new RequestType<StartRunParams, RunSummary, void>('run/start');
@@ -97,11 +121,18 @@ export const ResumeRunRequest = new RequestType<ResumeRunParams, RunSummary, voi
 export const ReplayRequest = new RequestType<ReplayParams, BucketView, void>('replay/start');
 export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
 export const TaxonomyRequest = new RequestType<TaxonomyParams, readonly TaxonomyClass[], void>('taxonomy');
+/** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
+export const InspectModelRequest = new RequestType<InspectModelParams, ModelFacts, void>('model/inspect');
+/** Nothing is loaded and nothing stored. A plan that does not fit is an answer, not an error. */
+export const PlanRequest = new RequestType<PlanParams, RunPlan, void>('run/plan');
+/** Answers with all steps at the end, among them those that failed; honours cancellation. */
+export const TestModelRequest = new RequestType<TestModelParams, readonly SelfTestStep[], void>('model/test');
 export const DoctorRequest = new RequestType0<DoctorReport, void>('doctor');
 export const ShutdownRequest = new RequestType0<null, void>('shutdown');
 
 export const RunProgressNotification = new NotificationType<RunProgress>('run/progress');
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
+export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');
 
 /** JSON-RPC error codes of the engine: the user cancelled, or a C3Error whose kind stands in `data.kind`. */

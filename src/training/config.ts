@@ -33,6 +33,15 @@ export const configSchema = z.strictObject({
     })
     .nullable()
     .default(null),
+  /** How a model reads its contexts. */
+  chat: z
+    .strictObject({
+      /** auto: through the chat template of the model's folder where it has one; none: as plain text. */
+      template: z.enum(['auto', 'none']).default('auto'),
+      /** Lets a model that can reason in tags do so before it answers. */
+      thinking: z.boolean().default(false),
+    })
+    .prefault({}),
   /** A protocol file (JSON or YAML), relative to the file; `bundled` is reasoner and actor. */
   protocol: z.string().min(1).default('bundled'),
   task: z
@@ -84,6 +93,16 @@ export const configSchema = z.strictObject({
       kl_coefficient: z.number().min(0).default(0.01),
       /** k3 in the loss, or k1 taken from the advantages token by token. */
       kl_estimator: z.enum(['k3', 'k1']).default('k3'),
+    })
+    .prefault({}),
+  memory: z
+    .strictObject({
+      /** What a run may take, in GB of 1e9 bytes; null for what the machine has. On an accelerator, of its memory. */
+      limit_gb: z.number().positive().nullable().default(null),
+      /** Input slots of one micro-batch. */
+      micro_batch_tokens: positive.default(2048),
+      /** Activations are computed again in the backward pass instead of kept: less memory, about a third more time. */
+      recompute: z.boolean().default(false),
     })
     .prefault({}),
   evaluation: z
@@ -138,6 +157,7 @@ export function readConfig(text: string, source: string, overrides: readonly str
   if (leaves > config.evaluator_budget) {
     throw fail('fanout', `[${config.fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(config.evaluator_budget)}).`);
   }
+  if (config.chat.thinking && config.chat.template === 'none') throw fail('chat.thinking', 'needs chat.template: auto; plain text has no reasoning part.');
   if (config.task.train_file === null && config.task.evaluation_file !== null) throw fail('task.evaluation_file', 'needs task.train_file beside it.');
   if (config.task.train_file === null && config.task.levels.every((weight) => weight === 0)) throw fail('task.levels', 'needs at least one level with a positive weight.');
   return config;

@@ -5,9 +5,11 @@ import { EvaluatorBudget } from '../replay/budget.ts';
 import { grow, leavesOf, returnOf, type TreeNode } from '../replay/tree.ts';
 import type { EvaluationKind, Instance, Sampling } from '../shared/records.ts';
 import type { Protocol } from '../team/protocol.ts';
+import type { Renderer } from '../team/render.ts';
 
 export interface EvaluationSettings {
   readonly protocol: Protocol;
+  readonly render: Renderer;
   readonly policy: Policy;
   readonly evaluator: Evaluator;
   readonly sampling: Sampling;
@@ -42,6 +44,7 @@ export async function evaluate(settings: EvaluationSettings, instances: readonly
     const roots = await grow(
       {
         protocol: settings.protocol,
+        render: settings.render,
         policy: settings.policy,
         evaluator: settings.evaluator,
         budget: new EvaluatorBudget(members.length * scored),

@@ -7,6 +7,7 @@ import { callsOfFanout, grow, type TreeNode } from '../replay/tree.ts';
 import type { Instance } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
+import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config.ts';
 import { creditRule } from './credits.ts';
 
@@ -15,6 +16,7 @@ export interface IterationInput {
   readonly instances: readonly Instance[];
   readonly policy: Policy;
   readonly protocol: Protocol;
+  readonly render: Renderer;
   readonly evaluator: Evaluator;
   readonly store: StoreWriter;
   readonly round: RoundRecord;
@@ -44,6 +46,7 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   const roots = await grow(
     {
       protocol,
+      render: input.render,
       policy,
       evaluator: input.evaluator,
       budget: new EvaluatorBudget(instances.length * config.evaluator_budget),

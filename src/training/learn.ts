@@ -32,7 +32,7 @@ export type LearnReport = Pick<StepMetrics, 'loss' | 'kl' | 'clipFraction' | 'gr
  */
 export async function learn(input: LearnInput, iteration: number): Promise<LearnReport> {
   const { config, runtime, cancelled } = input;
-  const { ppo, sampling } = config;
+  const { ppo, sampling, memory } = config;
   const groups = learningGroups(input, iteration);
   const contexts = trainingContexts(groups, config.credit.group_normalise);
   // Also where it is not penalised: the reported divergence is one from the reference.
@@ -43,7 +43,8 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   for (let epoch = 0; epoch < ppo.epochs; epoch++) {
     const learningRate = rate((iteration - 1) * ppo.epochs + epoch);
     const klCoefficient = ppo.kl_estimator === 'k3' ? ppo.kl_coefficient : 0;
-    const report = await runtime.step(shaped, { loss: 'ppo', learningRate, temperature: sampling.temperature, klCoefficient }, cancelled);
+    const settings = { loss: 'ppo', learningRate, temperature: sampling.temperature, klCoefficient, recompute: memory.recompute, microBatchTokens: memory.micro_batch_tokens } as const;
+    const report = await runtime.step(shaped, settings, cancelled);
     // The first step after sampling shows how far sampler and trainer agree; later epochs move on purpose.
     const ratioDeviation = epoch === 0 ? report.ratioDeviation : result.ratioDeviation;
     result = { ...result, loss: report.loss, kl: report.kl, clipFraction: report.clipFraction, gradientNorm: report.gradientNorm, learningRate, ratioDeviation };

@@ -12,6 +12,7 @@ import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { EvaluationKind, Instance, Interval, RunStatus, RunSummary, StepMetrics } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
+import type { Renderer } from '../team/render.ts';
 import { CostAccount } from './account.ts';
 import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile } from './checkpoints.ts';
 import { runSampling, type RunConfig } from './config.ts';
@@ -19,6 +20,7 @@ import { evaluate, solved } from './evaluation.ts';
 import { fanoutProblem, sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
 import { restoreTraining, snapshotAfter } from './restore.ts';
+import { runInstances } from './room.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;
@@ -28,6 +30,10 @@ export interface RunDependencies {
   readonly base: string;
   readonly tokenizer: Tokenizer;
   readonly protocol: Protocol;
+  /** Writes contexts as the model reads them. */
+  readonly render: Renderer;
+  /** Positions of the model: what a context and its answer together may take. */
+  readonly maxPositions: number;
   readonly evaluator: Evaluator;
   readonly train: readonly Instance[];
   readonly evaluation: readonly Instance[];
@@ -55,13 +61,13 @@ type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
  * @throws CancelledError; C3Error, before anything is stored where the configuration or the instances do not fit
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
-  const { store, now, base, train, evaluation } = dependencies;
+  const { store, now, base } = dependencies;
   const problem = fanoutProblem(config, dependencies.protocol);
   if (problem !== null) throw new C3Error('input', problem);
   store.transaction(() => {
     store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: dependencies.recipe, plannedSteps: config.steps, createdAt: now() });
     store.insertSnapshot({ id: base, run: id, iteration: 0, base: dependencies.modelFolder, file: null });
-    store.insertInstances([...evaluation, ...train.slice(0, config.steps * config.instances_per_step)]);
+    store.insertInstances(runInstances(config, dependencies));
   });
   return toTheEnd(id, config, dependencies, control);
 }
@@ -185,13 +191,14 @@ class Run {
   }
 
   private async sample(iteration: number, snapshot: string, instances: readonly Instance[]): Promise<void> {
-    const { store, runtime, tokenizer, protocol, evaluator, clock } = this.dependencies;
+    const { store, protocol, render, evaluator, clock } = this.dependencies;
     const started = clock();
     await sampleIteration({
       config: this.config,
       instances,
-      policy: new LocalPolicy(runtime, tokenizer, snapshot),
+      policy: this.policy(snapshot),
       protocol,
+      render,
       evaluator,
       store,
       round: this.round('train', iteration, snapshot),
@@ -257,7 +264,7 @@ class Run {
 
   /** Evaluates what is not evaluated yet; whole batches are stored, so the next one begins where it would have begun. */
   private async evaluateOnce(when: 'before' | 'after', kind: EvaluationKind, snapshot: string): Promise<(number | null)[]> {
-    const { runtime, tokenizer, protocol, evaluator, evaluation, store } = this.dependencies;
+    const { protocol, render, evaluator, evaluation, store } = this.dependencies;
     const stage: RunStage = when === 'before' ? 'evaluate-before' : 'evaluate-after';
     const number = EVALUATION_ROUNDS.find((known) => known.stage === when && known.kind === kind)?.iteration ?? 0;
     const round = this.round('evaluate', number, snapshot);
@@ -265,7 +272,7 @@ class Run {
     const known = store.episodes({ run: this.id, phase: 'evaluate', iteration: number, offset: 0, limit: evaluation.length }).map((episode) => solved(episode.return, scored));
     this.progress(stage, known.length, evaluation.length, `Evaluating ${kind}, ${when} training`);
     const measured = await evaluate(
-      { protocol, policy: new LocalPolicy(runtime, tokenizer, snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, batch: this.config.evaluation.batch },
+      { protocol, render, policy: this.policy(snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, batch: this.config.evaluation.batch },
       evaluation.slice(known.length),
       {
         cancelled: this.control.cancelled,
@@ -282,6 +289,11 @@ class Run {
       },
     );
     return [...known, ...measured];
+  }
+
+  private policy(snapshot: string): LocalPolicy {
+    const { runtime, tokenizer, maxPositions } = this.dependencies;
+    return new LocalPolicy(runtime, tokenizer, snapshot, maxPositions);
   }
 
   private round(phase: 'train' | 'evaluate', iteration: number, snapshot: string): RoundRecord {

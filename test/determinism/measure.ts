@@ -15,6 +15,7 @@ import type { Completion, GenerationControl, GenerationRequest } from '../../src
 import { ModelHost } from '../../src/runtime/host.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
+import { renderPlain } from '../../src/team/render.ts';
 import { reexecuteElsewhere, writeRecording, type RecordedReplay } from './replays.ts';
 
 /** Alternatives of the first message, and replays of each. */
@@ -42,6 +43,7 @@ async function recordTeam(folder: string, instances: number): Promise<RecordedRe
   const protocol = parseProtocol(await readFile(path, 'utf8'), path);
   const settings = {
     protocol,
+    render: renderPlain,
     policy: new LocalPolicy(host, await loadTokenizer(folder), snapshot),
     evaluator: answerEvaluator,
     budget: new EvaluatorBudget(Infinity),

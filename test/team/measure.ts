@@ -15,6 +15,7 @@ import { ModelHost } from '../../src/runtime/host.ts';
 import type { Interval } from '../../src/shared/records.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
+import { renderPlain } from '../../src/team/render.ts';
 
 export interface TeamReport {
   readonly greedy: Interval | null;
@@ -39,6 +40,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   const instances = generateSplit({ seed: 'team-report', train: 0, evaluation: count }).evaluation;
   const settings = (temperature: number, scope: string): TreeSettings => ({
     protocol,
+    render: renderPlain,
     policy,
     evaluator: answerEvaluator,
     budget: new EvaluatorBudget(Infinity),

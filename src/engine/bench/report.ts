@@ -1,5 +1,6 @@
 /** What a suite of `c3 bench` reports: figures, each with the ceiling and the peer that were measured in the same run, where there are any. */
 import { cpus } from 'node:os';
+import type { DeviceRequest } from '../../shared/devices.ts';
 
 export interface BenchFigure {
   readonly name: string;
@@ -38,6 +39,16 @@ export interface TeamBenchOptions extends BenchOptions {
   readonly config: string | null;
   /** The current folder, which that path is relative to. */
   readonly folder: string;
+}
+
+/** What the suite that runs a model of a given shape is told besides. */
+export interface ModelBenchOptions extends BenchOptions {
+  /** A model's config.json, or null for the built-in one. */
+  readonly config: string | null;
+  /** The current folder, which that path is relative to. */
+  readonly folder: string;
+  /** Where it computes; the CPU unless given. */
+  readonly device?: DeviceRequest | null;
 }
 
 /** A figure; what is left out of `beside` was not measured. Numbers are rounded to five digits. */

@@ -2,35 +2,41 @@
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { benchFirstRun } from './firstRun.ts';
 import { benchGeneration } from './generation.ts';
+import { benchModel } from './model.ts';
 import { benchReplay } from './replay.ts';
-import type { BenchReport, TeamBenchOptions } from './report.ts';
+import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
 import { benchStore } from './store.ts';
 import { benchTrain } from './train.ts';
 
+/** What any suite may be told. */
+export type SuiteOptions = TeamBenchOptions & ModelBenchOptions;
+
 interface Suite {
-  /** True where a team runs, which a configuration can describe. */
-  readonly team: boolean;
-  readonly measure: (options: TeamBenchOptions) => Promise<BenchReport>;
+  /** What --config describes: the team that runs, or the model. Null where nothing can be chosen. */
+  readonly measures: 'team' | 'model' | null;
+  readonly measure: (options: SuiteOptions) => Promise<BenchReport>;
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
-  'first-run': { team: true, measure: benchFirstRun },
-  generation: { team: false, measure: benchGeneration },
-  train: { team: true, measure: benchTrain },
-  replay: { team: true, measure: benchReplay },
-  store: { team: false, measure: benchStore },
+  'first-run': { measures: 'team', measure: benchFirstRun },
+  generation: { measures: null, measure: benchGeneration },
+  train: { measures: 'team', measure: benchTrain },
+  replay: { measures: 'team', measure: benchReplay },
+  store: { measures: null, measure: benchStore },
+  model: { measures: 'model', measure: benchModel },
 };
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES);
 
-/** Runs a suite. @throws C3Error('input') for an unknown one, or a configuration where no team runs; CancelledError */
-export async function runSuite(name: string | undefined, options: TeamBenchOptions): Promise<BenchReport> {
+/** Runs a suite. @throws C3Error('input') for an unknown one, or a choice that it does not have; CancelledError */
+export async function runSuite(name: string | undefined, options: SuiteOptions): Promise<BenchReport> {
   const suite = name !== undefined && Object.hasOwn(SUITES, name) ? SUITES[name] : undefined;
   if (name === undefined || suite === undefined) {
     const nearest = name === undefined ? undefined : nearestName(name, SUITE_NAMES);
     const known = `there are ${SUITE_NAMES.join(', ')}.`;
     throw new C3Error('input', `c3 bench ${name === undefined ? 'needs a suite' : `has no suite ${JSON.stringify(name.slice(0, 40))}`}; ${nearest === undefined ? known : `did you mean ${nearest}?`}`);
   }
-  if (!suite.team && options.config !== null) throw new C3Error('input', `c3 bench ${name} measures no team; leave out --config.`);
+  if (suite.measures === null && options.config !== null) throw new C3Error('input', `c3 bench ${name} measures no team; leave out --config.`);
+  if (suite.measures !== 'model' && (options.device ?? null) !== null) throw new C3Error('input', `c3 bench ${name} takes no --device; leave it out.`);
   return suite.measure(options);
 }

@@ -42,7 +42,7 @@ describe('suites', () => {
     const refused = (name: string | undefined, says: RegExp, changes: Partial<TeamBenchOptions> = {}): Promise<void> =>
       assert.rejects(runSuite(name, options({ config: null, ...changes })), (error) => error instanceof C3Error && error.kind === 'input' && says.test(error.message));
     await refused('generatoin', /has no suite "generatoin"; did you mean generation\?/);
-    await refused('constructor', /there are first-run, generation, train, replay, store\./);
+    await refused('constructor', /there are first-run, generation, train, replay, store, model\./);
     await refused(undefined, /c3 bench needs a suite; there are first-run/);
     await refused('store', /c3 bench store measures no team; leave out --config/, { config: 'tiny.c3.yaml' });
     await refused('train', /Cannot read .*none\.yaml/, { config: 'none.yaml' });

@@ -116,7 +116,10 @@ describe('the engine process', () => {
     assert.deepEqual([...new Set(engine.runs.map(({ stage }) => stage))], ['load', 'evaluate-before', 'train', 'evaluate-after']);
     const steps = withStore(engine.folder, (store) => store.steps(summary.run, 0, 10));
     assert.deepEqual(engine.runs.filter(({ stage }) => stage === 'train').map(({ metrics }) => metrics), [null, ...steps.map(({ metrics }) => metrics)]);
-    assert.ok(engine.runs.every(({ run }) => run === summary.run));
+    // A run has no number until its model is loaded.
+    const loading = engine.runs.filter(({ run }) => run === null);
+    assert.ok(loading.length > 0 && loading.every(({ stage, done: read, total }) => stage === 'load' && read <= total) && loading.at(-1)?.done === loading.at(-1)?.total);
+    assert.ok(engine.runs.every(({ run }, index) => run === (index < loading.length ? null : summary.run)));
     assert.deepEqual(withStore(engine.folder, (store) => store.run(summary.run).summary), summary);
   });
 
@@ -148,7 +151,7 @@ describe('the engine process', () => {
       await cancelled;
     };
     await cancelAfter(1, (source) => engine.connection.sendRequest(StartRunRequest, { config: tiny(engine), overrides: ['steps=40', 'evaluation.instances=0'] }, source.token));
-    const run = engine.runs[0]?.run ?? '';
+    const run = engine.runs.at(-1)?.run ?? '';
     const resume = (source?: CancellationTokenSource): Promise<RunSummary> => engine.connection.sendRequest(ResumeRunRequest, { run }, ...(source === undefined ? [] : [source.token]));
     await cancelAfter(6, resume);
     const before = withStore(engine.folder, (store) => store.run(run).steps);
@@ -157,7 +160,7 @@ describe('the engine process', () => {
     const summary = await resume();
     await refused;
     assert.deepEqual([summary.run, summary.steps, summary.evaluatorCalls, statuses(engine)], [run, 40, 40 * 16, ['done']]);
-    assert.ok(engine.runs.every((progress) => progress.run === run));
+    assert.ok(engine.runs.every((progress) => progress.run === run || (progress.run === null && progress.stage === 'load')));
     assert.deepEqual(await resume(), summary);
     assert.match(engine.log(), new RegExp(`Run ${run} is finished; there is nothing to resume\\.`));
   });

@@ -99,6 +99,13 @@ export function finished(child: ChildProcessByStdio<Writable, Readable, Readable
   });
 }
 
+/** What a command failed with: the last line of its standard error, and the only one that is no remark or progress. */
+export function errorOf({ stderr }: Finished): string {
+  const lines = stderr.split('\n');
+  if (lines.at(-1) !== '' || lines.findIndex((line) => line.startsWith('c3: ')) !== lines.length - 2) throw new Error(`Not one error at the end: ${stderr}`);
+  return lines.at(-2) ?? '';
+}
+
 /** Every file below a folder with the hash of its bytes. */
 export function contentsOf(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => [join(entry.parentPath, entry.name), entry.isFile()] as const);

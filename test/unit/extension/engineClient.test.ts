@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import { EngineClient, type EngineEvents } from '../../../src/extension/engineClient.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import type { ReplayProgress, RunProgress, VerifyProgress } from '../../../src/shared/engineProtocol.ts';
+import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../../../src/shared/engineProtocol.ts';
 
 const SCRIPT = join(import.meta.dirname, 'fakeEngine.ts');
 
@@ -13,18 +13,20 @@ interface Seen {
   readonly runs: RunProgress[];
   readonly replays: ReplayProgress[];
   readonly verifications: VerifyProgress[];
+  readonly modelTests: TestModelProgress[];
   readonly versions: string[];
   ended: number;
   onRun: () => void;
 }
 
 function client(script = SCRIPT): { readonly client: EngineClient; readonly seen: Seen } {
-  const seen: Seen = { log: [], runs: [], replays: [], verifications: [], versions: [], ended: 0, onRun: () => undefined };
+  const seen: Seen = { log: [], runs: [], replays: [], verifications: [], modelTests: [], versions: [], ended: 0, onRun: () => undefined };
   const events: EngineEvents = {
     log: (line) => { seen.log.push(line); },
     runProgress: (progress) => { seen.runs.push(progress); seen.onRun(); },
     replayProgress: (progress) => { seen.replays.push(progress); },
     verifyProgress: (progress) => { seen.verifications.push(progress); },
+    testModelProgress: (progress) => { seen.modelTests.push(progress); },
     ready: ({ version }) => { seen.versions.push(version); },
     ended: () => { seen.ended++; },
   };
@@ -50,6 +52,22 @@ test('a run reports its progress before its answer, and one engine serves severa
   assert.deepEqual(seen.log, ['engine log for /somewhere/c3.sqlite']);
   await engine.dispose();
   assert.equal(seen.ended, 1);
+});
+
+test('a model folder is inspected, planned for and tested, its steps arriving before the answer', async () => {
+  const { client: engine, seen } = client();
+  assert.equal((await engine.inspectModel({ folder: '/models/qwen' })).folder, '/models/qwen');
+  const { memory } = await engine.plan({ config: null, overrides: ['model="/models/qwen"', 'device=cpu'] });
+  assert.deepEqual(memory.items.map(({ name }) => name), ['model="/models/qwen"', 'device=cpu'], 'the overrides reach the engine as they are');
+  const steps = await engine.testModel({ folder: '/models/qwen', provider: 'cpu' }, none);
+  assert.deepEqual(steps.map(({ name }) => name), ['Files', 'Loading']);
+  assert.deepEqual(seen.modelTests.map(({ folder, progress }) => [folder, progress.kind === 'step' ? progress.step.name : progress.done]), [['/models/qwen', 'Files'], ['/models/qwen', 5], ['/models/qwen', 'Loading']]);
+  await assert.rejects(engine.inspectModel({ folder: 'broken' }), (error: unknown) => error instanceof C3Error && error.kind === 'model' && error.message === 'broken/config.json: is no JSON.');
+  const cancellation = new CancellationTokenSource();
+  const test = engine.testModel({ folder: 'endless' }, cancellation.token);
+  cancellation.cancel();
+  await assert.rejects(test, CancelledError);
+  await engine.dispose();
 });
 
 test('a cancelled run ends as cancelled, not as failed', async () => {

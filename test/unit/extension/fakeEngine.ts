@@ -5,6 +5,8 @@ import {
   DoctorRequest,
   FAILED_CODE,
   InitializeRequest,
+  InspectModelRequest,
+  PlanRequest,
   ReplayProgressNotification,
   ReplayRequest,
   ResumeRunRequest,
@@ -12,10 +14,14 @@ import {
   ShutdownRequest,
   StartRunRequest,
   TaxonomyRequest,
+  TestModelProgressNotification,
+  TestModelRequest,
   VerifyProgressNotification,
   VerifyRequest,
   type RunProgress,
 } from '../../../src/shared/engineProtocol.ts';
+import { modelFacts, runPlan } from './modelFixture.ts';
+import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
 import { TAXONOMY_CLASSES, type BucketView, type RunSummary } from '../../../src/shared/records.ts';
 
 const connection = createMessageConnection(new StreamMessageReader(process.stdin), new StreamMessageWriter(process.stdout));
@@ -56,6 +62,23 @@ connection.onRequest(VerifyRequest, async ({ message }) => {
 });
 
 connection.onRequest(TaxonomyRequest, () => TAXONOMY_CLASSES.map((name) => ({ name, count: 0, cases: [] })));
+connection.onRequest(InspectModelRequest, ({ folder }) => {
+  if (folder === 'broken') throw new ResponseError(FAILED_CODE, 'broken/config.json: is no JSON.', { kind: 'model' });
+  return modelFacts(folder);
+});
+
+connection.onRequest(PlanRequest, ({ overrides }) => runPlan(overrides));
+
+connection.onRequest(TestModelRequest, async ({ folder }, token) => {
+  if (folder === 'endless') return cancelled(token);
+  const steps: readonly SelfTestStep[] = ['Files', 'Loading'].map((name) => ({ name, passed: true, seconds: 0.5, detail: '' }));
+  const [files, loading] = steps.map((step): SelfTestProgress => ({ kind: 'step', step }));
+  for (const progress of [files, { kind: 'load', done: 5, total: 10 } as const, loading]) {
+    if (progress !== undefined) await connection.sendNotification(TestModelProgressNotification, { folder, progress });
+  }
+  return steps;
+});
+
 connection.onRequest(DoctorRequest, () => ({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: null, device: null }], versions: { node: process.versions.node }, store: { path: store, state: 'absent' } }));
 connection.onRequest(ShutdownRequest, () => {
   setImmediate(() => { process.exit(0); });
@@ -64,6 +87,8 @@ connection.onRequest(ShutdownRequest, () => {
 connection.listen();
 
 function cancelled(token: CancellationToken): Promise<never> {
+  // A request that was cancelled before it was read tells so at once and never again.
+  if (token.isCancellationRequested) return Promise.reject(new ResponseError(CANCELLED_CODE, 'Cancelled.'));
   return new Promise((_, reject) => {
     token.onCancellationRequested(() => { reject(new ResponseError(CANCELLED_CODE, 'Cancelled.')); });
   });

@@ -75,6 +75,7 @@ test('a run is described by its steps, and by its accuracy once both are measure
   assert.equal(words({ ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } }), '1 of 3 steps, 62.4 % → 0.0 %');
   assert.equal(stageWords({ stage: 'train', done: 3, total: 20 }), 'Training, step 3 of 20');
   assert.equal(stageWords({ stage: 'load', done: 0, total: 0 }), 'Loading');
+  assert.equal(stageWords({ stage: 'load', done: 345_000_000, total: 1_000_000_000 }), 'Loading, 34 %', 'loading counts bytes');
   const stages = (['load', 'evaluate-before', 'train', 'evaluate-after'] as const).flatMap((stage) => [0, 1, 2].map((done) => overallPercent({ stage, done, total: 2 })));
   assert.deepEqual(stages, stages.toSorted((a, b) => a - b));
   assert.deepEqual([stages[0], stages.at(-1)], [0, 100]);

@@ -14,6 +14,7 @@ import type { Instance, NumericEnvironment, Sampling } from '../../../src/shared
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
+import { renderPlain } from '../../../src/team/render.ts';
 import { creditRule } from '../../../src/training/credits.ts';
 
 export const RUN = 'run-1';
@@ -145,7 +146,7 @@ export interface World {
 
 export function world(protocol: Protocol, changes: Partial<Pick<World, 'policy' | 'evaluator'> & Pick<TreeSettings, 'budget' | 'seed' | 'scope' | 'sampling' | 'commonRandomNumbers'>> = {}): World {
   const { policy = new ScriptedPolicy(), evaluator = new CountingEvaluator(), ...rest } = changes;
-  return { policy, evaluator, settings: { protocol, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling: SAMPLING, seed: 5, scope: 'iteration:1', commonRandomNumbers: true, ...rest } };
+  return { policy, evaluator, settings: { protocol, render: renderPlain, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling: SAMPLING, seed: 5, scope: 'iteration:1', commonRandomNumbers: true, ...rest } };
 }
 
 export const starts = (of: readonly Instance[]): Branch[] => of.map((instance) => ({ instance, node: null }));

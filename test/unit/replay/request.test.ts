@@ -10,6 +10,7 @@ import type { StoreWriter } from '../../../src/store/writer.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
+import { renderPlain } from '../../../src/team/render.ts';
 import {
   CHAIN, CHECKPOINTS, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, RUN, SAMPLING, ScriptedPolicy, starts, storeFor, storePath, TWICE, world,
   type CountingEvaluator,
@@ -44,7 +45,7 @@ async function scene(t: TestContext, protocol: Protocol, changes: { readonly pol
     messages,
     policy: made.policy,
     evaluator: made.evaluator,
-    dependencies: { store, protocol, policy: made.policy, evaluator: made.evaluator, sampling: SAMPLING, seed: 5, returnBound: 10, credit: LOO },
+    dependencies: { store, protocol, render: renderPlain, policy: made.policy, evaluator: made.evaluator, sampling: SAMPLING, seed: 5, returnBound: 10, credit: LOO },
   };
 }
 

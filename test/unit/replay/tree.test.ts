@@ -7,6 +7,7 @@ import { callsOf, callsOfFanout, contextOf, extend, grow, leavesOf, returnOf, sa
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
+import { renderPlain } from '../../../src/team/render.ts';
 import {
   allNodes, CHAIN, CHECKPOINTS, CountingEvaluator, digest, errorOfKind, instances, NEVER, PAIR, PARALLEL, positionsOf, SAMPLING, ScriptedPolicy, starts, TWICE, world,
   type World,
@@ -92,7 +93,7 @@ describe('contexts', () => {
 
   it('can be had again from a branch, with nothing but the messages before', async () => {
     for (const node of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
-      assert.deepEqual(contextOf(PARALLEL, { instance: node.instance, node: node.parent }, node.position), { context: node.context, key: node.contextKey });
+      assert.deepEqual(contextOf({ protocol: PARALLEL, render: renderPlain }, { instance: node.instance, node: node.parent }, node.position), { context: node.context, key: node.contextKey });
     }
   });
 });

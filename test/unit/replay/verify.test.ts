@@ -11,6 +11,7 @@ import { CancelledError } from '../../../src/shared/errors.ts';
 import type { Replay } from '../../../src/shared/records.ts';
 import { markOf } from '../../../src/shared/verification.ts';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
+import { renderPlain } from '../../../src/team/render.ts';
 import { runSampling, readConfig } from '../../../src/training/config.ts';
 import { createHash } from 'node:crypto';
 import { LOO } from './helpers.ts';
@@ -54,7 +55,7 @@ async function scene(t: TestContext): Promise<Scene> {
     const sampling = { ...runSampling(readConfig('', '')), maxNewTokens: 6 };
     return replayMessage(
       { message, alternatives: 2, replays: 2, text: '2+2' },
-      { store, protocol: PAIR, policy, evaluator: answerEvaluator, sampling, seed: 0, returnBound: 10, credit: LOO },
+      { store, protocol: PAIR, render: renderPlain, policy, evaluator: answerEvaluator, sampling, seed: 0, returnBound: 10, credit: LOO },
       { cancelled: () => false, onProgress: () => undefined },
     );
   });

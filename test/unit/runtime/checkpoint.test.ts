@@ -107,6 +107,24 @@ describe('writeWhole', () => {
     assert.deepEqual([[...readFileSync(path)], readdirSync(folder)], [[3], ['file', 'occupied']]);
   });
 
+  it('writes pieces one after the other, and nothing where one of them cannot be made', async (t) => {
+    const folder = temporaryFolder(t);
+    const path = join(folder, 'file');
+    // A piece may use the memory of the one before: that is written by then.
+    function* pieces(last: number): Generator<Uint8Array> {
+      const piece = new Uint8Array(3);
+      for (let index = 0; index <= last; index++) yield piece.fill(index);
+    }
+    await writeWhole(path, pieces(2));
+    assert.deepEqual([...readFileSync(path)], [0, 0, 0, 1, 1, 1, 2, 2, 2]);
+    function* failing(): Generator<Uint8Array> {
+      yield Uint8Array.of(9);
+      throw new Error('no more');
+    }
+    await assert.rejects(writeWhole(path, failing()), failsWith('store', /Cannot write .*no more/));
+    assert.deepEqual([[...readFileSync(path)].length, readdirSync(folder)], [9, ['file']]);
+  });
+
   it('names unfinished files after the process that writes them', () => {
     assert.deepEqual(['a.safetensors.123.tmp', 'a.tmp', 'a.123.tmp.safetensors', '.7.tmp'].map(writerOfUnfinished), [123, null, null, 7]);
   });

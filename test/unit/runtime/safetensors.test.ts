@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { floatToHalf, halfToFloat, readSafetensors, writeSafetensors } from '../../../src/runtime/safetensors.ts';
+import { bytePieces, floatToHalf, halfToFloat, readSafetensors, writeSafetensors } from '../../../src/runtime/safetensors.ts';
+import { SafetensorsFile } from '../../../src/runtime/safetensorsFile.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { noise, present, range } from './nd.ts';
 
@@ -13,6 +17,8 @@ function fileOf(header: unknown, data: readonly number[]): Uint8Array {
 }
 
 const entry = (dtype: string, shape: unknown, start: number, end: number): object => ({ dtype, shape, data_offsets: [start, end] });
+/** A written file as a whole. */
+const written = (...[tensors, dtype, metadata]: Parameters<typeof writeSafetensors>): Buffer => Buffer.concat([...writeSafetensors(tensors, dtype, metadata)]);
 const read = (file: Uint8Array, name: string): number[] => [...present(readSafetensors(file, 'weights').tensors.get(name)).data];
 
 describe('readSafetensors', () => {
@@ -74,13 +80,13 @@ describe('writeSafetensors', () => {
 
   it('gives back every float32 bit', () => {
     const special = { name: 'special', shape: [5], data: Float32Array.of(-0, 1e-45, -3.4028234663852886e38, Infinity, NaN) };
-    const { tensors: read, metadata } = readSafetensors(writeSafetensors([...tensors, special], 'F32', { format: 'pt' }), 'copy');
+    const { tensors: read, metadata } = readSafetensors(written([...tensors, special], 'F32', { format: 'pt' }), 'copy');
     assert.deepEqual([...read.values()], [...tensors, special]);
     assert.deepEqual(metadata, { format: 'pt' });
   });
 
   it('rounds to half precision', () => {
-    const { tensors: copies } = readSafetensors(writeSafetensors(tensors, 'F16'), 'copy');
+    const { tensors: copies } = readSafetensors(written(tensors, 'F16'), 'copy');
     for (const { name, data } of tensors) {
       const copy = present(copies.get(name)).data;
       data.forEach((value, index) => assert.ok(Math.abs(value - present(copy[index])) <= Math.abs(value) * 2 ** -11));
@@ -88,12 +94,53 @@ describe('writeSafetensors', () => {
   });
 
   it('starts the data at a multiple of eight and leaves no gap', () => {
-    const file = Buffer.from(writeSafetensors(tensors, 'F32'));
+    const file = written(tensors, 'F32');
     const length = Number(file.readBigUInt64LE(0));
     assert.equal(length % 8, 0);
     const header: unknown = JSON.parse(file.toString('utf8', 8, 8 + length));
     assert.deepEqual(header, { __metadata__: {}, b: entry('F32', [2, 3], 0, 24), 'a ü': entry('F32', [], 24, 28), empty: entry('F32', [0, 4], 28, 28) });
     assert.equal(file.length, 8 + length + 28);
+  });
+});
+
+describe('files longer than any buffer', () => {
+  const tensors = [5, 0, 1, 12].map((length, index) => ({ name: `t${String(index)}`, shape: [length], data: Float32Array.from({ length }, (_, place) => 100 * index + place / 8) }));
+
+  for (const dtype of ['F32', 'F16'] as const) {
+    it(`are written in pieces, which say the same whatever their size (${dtype})`, () => {
+      const whole = written(tensors, dtype);
+      for (const size of [4, 7, 16, 1000]) {
+        const pieces = [...writeSafetensors(tensors, dtype, {}, size)];
+        assert.deepEqual(Buffer.concat(pieces), whole);
+        assert.ok(pieces.slice(1).every(({ length }) => length > 0 && length <= size), `${size}`);
+      }
+    });
+  }
+
+  it('are not copied for it', () => {
+    const data = Float32Array.of(0, 1, 2, 3).subarray(1);
+    const [, first, second] = [...writeSafetensors([{ name: 'a', shape: [3], data }], 'F32', {}, 8)];
+    assert.deepEqual([first, second].map((piece) => [piece?.buffer === data.buffer, piece?.byteOffset, piece?.length]), [[true, 4, 8], [true, 12, 4]]);
+    assert.deepEqual([...bytePieces(data, 8)].map((piece) => [piece.buffer === data.buffer, piece.byteOffset, piece.length]), [[true, 4, 8], [true, 12, 4]]);
+  });
+
+  it('are read at places beyond 4 GB', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'c3-sparse-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const path = join(folder, 'sparse.safetensors');
+    const far = 5 * 2 ** 30;
+    const header = fileOf({ __metadata__: { kept: 'yes' }, hole: entry('F32', [far / 4], 0, far), last: entry('F32', [2], far, far + 8) }, []);
+    const file = await open(path, 'w');
+    await file.write(header);
+    // Nothing is stored for the hole.
+    await file.write(Uint8Array.from([0x00, 0x00, 0x80, 0x3f, 0x00, 0x00, 0x20, 0xc0]), 0, 8, header.length + far);
+    await file.close();
+    const into = new Float32Array(2);
+    await SafetensorsFile.reading(path, async (opened) => {
+      assert.deepEqual(opened.metadata, { kept: 'yes' });
+      await opened.read({ name: 'last', shape: [2], into });
+    });
+    assert.deepEqual([...into], [1, -2.5]);
   });
 });
 

@@ -24,6 +24,7 @@ describe('readConfig', () => {
       seed: 0,
       model: 'bundled',
       adapter: null,
+      chat: { template: 'auto', thinking: false },
       protocol: 'bundled',
       task: { train_file: null, evaluation_file: null, levels: [1, 1, 1, 1], refuse_overlap: true },
       steps: 36,
@@ -35,6 +36,7 @@ describe('readConfig', () => {
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
       credit: { estimator: 'loo', group_normalise: false, common_random_numbers: true, return_clip: 10 },
       ppo: { learning_rate: 1e-4, warmup_fraction: 0.03, final_fraction: 0.1, epochs: 1, kl_coefficient: 0.01, kl_estimator: 'k3' },
+      memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
       evaluation: { instances: 512, batch: 256 },
       device: { provider: 'cpu', threads: 2 },
     });
@@ -56,6 +58,8 @@ describe('readConfig', () => {
     refused('seed: 1\nsteps: many\n', [], /line 2: steps:/, /expected number/);
     refused('instances_per_step: 0\n', [], /line 1: instances_per_step:/);
     refused('instances_per_step: 2.5\n', [], /line 1: instances_per_step:/);
+    refused('memory: {micro_batch_tokens: 0}\n', [], /line 1: memory\.micro_batch_tokens:/);
+    refused('memory:\n  recompute: 1\n', [], /line 2: memory\.recompute:/, /expected boolean/);
     refused('fanout: [2, -1]\n', [], /line 1: fanout\[1\]:/);
     refused('fanout: 8\n', [], /line 1: fanout:/, /expected array/);
     refused('method: ppo\n', [], /line 1: method:/, /c3/);
@@ -77,6 +81,10 @@ describe('readConfig', () => {
   it('refuses combinations that cannot be', () => {
     refused('seed: 1\nfanout: [3, 3]\n', [], /line 2: fanout: \[3, 3\] needs 9 evaluator calls per instance, more than evaluator_budget \(8\)/);
     assert.deepEqual(readConfig('fanout: [3, 3]\nevaluator_budget: 9\n', 'x').fanout, [3, 3]);
+    refused('chat:\n  template: none\n  thinking: true\n', [], /line 3: chat\.thinking: needs chat\.template: auto/);
+    assert.deepEqual(readConfig('chat: {thinking: true}\n', 'x').chat, { template: 'auto', thinking: true });
+    refused('chat:\n  template: qwen\n', [], /line 2: chat\.template:/);
+    refused('chat:\n  thinks: true\n', [], /line 2: chat\.thinks: is no known key; did you mean thinking\?/);
     refused('task:\n  evaluation_file: held.jsonl\n', [], /line 2: task\.evaluation_file: needs task\.train_file/);
     refused('task:\n  levels: [0, 0]\n', [], /line 2: task\.levels: .*positive weight/);
     refused('task:\n  levels: [1, 1, 1, 1, 1, 1, 1, 1, 1]\n', [], /line 2: task\.levels:/);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { evaluate, type EvaluationSettings } from '../../../src/training/evaluation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { leavesOf } from '../../../src/replay/tree.ts';
+import { renderPlain } from '../../../src/team/render.ts';
 import { CHECKPOINTS, CountingEvaluator, instances, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 
 const ALL = instances(7);
@@ -12,6 +13,7 @@ const NOTHING = { cancelled: () => false, onBegin: () => undefined, onBatch: () 
 const numberIn = (text: string): number => Number(/Question (\d+)/.exec(text)?.[1]);
 const settings = (changes: Partial<EvaluationSettings> = {}): EvaluationSettings => ({
   protocol: PAIR,
+  render: renderPlain,
   policy: new ScriptedPolicy(({ context }) => (context.startsWith('Plan') ? 'a plan' : String(numberIn(context)))),
   evaluator: new CountingEvaluator((text) => (text === '4' ? null : Number(text) % 3 === 0 ? 1 : 0)),
   sampling: SAMPLING,

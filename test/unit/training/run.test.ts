@@ -119,6 +119,22 @@ describe('runTraining', () => {
     assert.ok((rates[2] ?? 1) < 0.002 && (rates[3] ?? 1) < (rates[2] ?? 0));
   });
 
+  it('takes its optimiser steps in the memory that it was given', async (t) => {
+    const { start } = await begin(t);
+    const asked: unknown[] = [];
+    const wrap = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
+      get: (target, name) => {
+        if (name !== 'step') return bound(target, name);
+        return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, cancelled: () => boolean) => {
+          asked.push([settings.recompute, settings.microBatchTokens]);
+          return target.step(contexts, settings, cancelled);
+        };
+      },
+    });
+    await start({ overrides: ['memory.recompute=true', 'memory.micro_batch_tokens=96', 'evaluation.instances=0'], evaluation: [], wrap });
+    assert.deepEqual(asked, [[true, 96], [true, 96]]);
+  });
+
   it('says and learns the same again with the same seed, and something else with another', async (t) => {
     const results: { readonly final: string; readonly said: unknown[][]; readonly summary: RunSummary; readonly metrics: (StepMetrics | null)[] }[] = [];
     for (const seed of [1, 1, 2]) {

@@ -11,6 +11,7 @@ import type { RunProgress } from '../../../src/shared/engineProtocol.ts';
 import type { Instance, RunSummary } from '../../../src/shared/records.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
+import { renderPlain, type Renderer } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config.ts';
 import { resumeTraining, runTraining, type RunControl } from '../../../src/training/run.ts';
 import { makeTeam, PAIR, sums } from './tinyTeam.ts';
@@ -38,6 +39,8 @@ export async function teamFolder(): Promise<{ readonly folder: string; readonly 
 export interface TinyRunOptions {
   readonly id?: string;
   readonly protocol?: Protocol;
+  /** Plain text unless given. */
+  readonly render?: Renderer;
   readonly overrides?: readonly string[];
   readonly evaluator?: Evaluator;
   readonly train?: readonly Instance[];
@@ -69,12 +72,12 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
     await host.close();
   });
   const progress: RunProgress[] = [];
-  const { snapshot: base } = await host.load(team);
+  const { snapshot: base, config: { maxPositions } } = await host.load(team);
   const tokenizer = await loadTokenizer(team);
   let ticks = 0;
   const execute = (
     work: typeof runTraining,
-    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime }: TinyRunOptions = {},
+    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime, render = renderPlain }: TinyRunOptions = {},
   ): Promise<RunSummary> =>
     work(
       id,
@@ -85,6 +88,8 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
         base,
         tokenizer,
         protocol,
+        render,
+        maxPositions,
         evaluator,
         train,
         evaluation,

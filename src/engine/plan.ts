@@ -1,0 +1,208 @@
+/** What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its configuration allows. */
+import { rendererOf, readRendering } from '../policy/rendering.ts';
+import { loadTokenizer, type Tokenizer } from '../policy/tokenizer.ts';
+import { samplingOf } from '../replay/tree.ts';
+import { resolveDevice } from '../runtime/device.ts';
+import { lacking, planMemory, savings, type AvailableMemory, type Lever, type MemoryDemand } from '../runtime/memoryPlan.ts';
+import { loadConfig } from '../runtime/model.ts';
+import type { TransformerConfig } from '../runtime/transformer.ts';
+import type { Provider } from '../shared/devices.ts';
+import type { MemoryPlan, RunBudget, RunPlan, WorkCost } from '../shared/models.ts';
+import { bytesWords } from '../shared/sizes.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { renderContext, type Renderer } from '../team/render.ts';
+import { configSchema, runAdapter, runSampling, type RunConfig } from '../training/config.ts';
+import { availableMemory } from './machineMemory.ts';
+import { probeProvider } from './probing.ts';
+import { loadData, protocolOf, type Recipe, type RunData } from './recipe.ts';
+
+/** What a plan is made of beside the configuration. */
+export interface PlanInputs {
+  readonly model: TransformerConfig;
+  readonly protocol: Protocol;
+  readonly tokenizer: Tokenizer;
+  readonly render: Renderer;
+  readonly data: RunData;
+  /** Where it will compute. */
+  readonly provider: Provider;
+}
+
+const GIGABYTE = 1e9;
+/** Evaluations before and after training, each greedily and by sampling. */
+const EVALUATIONS_BEFORE = 2;
+/** Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not tell. */
+const COUNTED = 4;
+/** Values that advice tries, from little to much. */
+const SMALLER_MICRO_BATCHES = [1024, 512, 256];
+const SMALLER_EVALUATIONS = [128, 64, 32, 8];
+const SMALLER_SHARES = [2, 4, 8];
+const FEWEST_NEW_TOKENS = 16;
+const ADVISED_RANK = 16;
+
+/** Plans a run without loading its model. @throws C3Error as starting it would, where configuration, data or tokenizer cannot be used */
+export async function planRun(recipe: Recipe): Promise<RunPlan> {
+  const { config, modelFolder } = recipe;
+  const [tokenizer, data, protocol] = [await loadTokenizer(modelFolder), await loadData(recipe), protocolOf(recipe)];
+  const render = rendererOf(await readRendering(modelFolder, tokenizer, config.chat));
+  return { memory: await planHere(recipe, { protocol, tokenizer, render, data }), budget: runBudget(config, protocol, data) };
+}
+
+/** The memory plan of a run on this machine, on the device that it will compute on. @throws C3Error('model') where config.json cannot be used */
+export async function planHere({ config, modelFolder }: Recipe, inputs: Omit<PlanInputs, 'model' | 'provider'>): Promise<MemoryPlan> {
+  const model = await loadConfig(modelFolder);
+  const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
+  const { provider = 'cpu' } = settings;
+  const limit = config.memory.limit_gb === null ? null : config.memory.limit_gb * GIGABYTE;
+  return memoryPlan(config, { ...inputs, model, provider }, await availableMemory(provider, limit));
+}
+
+/** The memory plan of a run, with advice where it does not fit. */
+export function memoryPlan(config: RunConfig, inputs: PlanInputs, available: AvailableMemory): MemoryPlan {
+  const prompts = longestPrompts(inputs);
+  const demand = (changed: RunConfig): MemoryDemand => demandOf(changed, inputs, prompts);
+  const plan = planMemory(demand(config), available);
+  return lacking(plan) === null ? plan : { ...plan, advice: adviceFor(config, demand, available) };
+}
+
+/** Why a plan does not fit: what is needed, what there is, what to change first; null where it fits as far as anyone knows. */
+export function shortage(plan: MemoryPlan): string | null {
+  const short = lacking(plan);
+  if (short === null) return null;
+  const advice = plan.advice[0] ?? 'Choose a smaller model.';
+  const where = short.place === 'host' ? 'of memory' : "of the accelerator's memory";
+  const what = `The run needs about ${bytesWords(short.bytes)} ${where}, and ${bytesWords(short.available ?? 0)} are there`;
+  return `${what}. ${advice} \`c3 plan\` shows the whole; memory.limit_gb overrides what is taken as there.`;
+}
+
+/** `Memory: about 0.9 GB of 21 GB`. */
+export function memoryLine({ totals }: MemoryPlan): string {
+  const one = ({ place, bytes, available }: MemoryPlan['totals'][number]): string =>
+    `about ${bytesWords(bytes)} of ${available === null ? 'an unknown amount' : bytesWords(available)}${place === 'device' ? ' on the accelerator' : totals.length > 1 ? ' on the host' : ''}`;
+  return `Memory: ${totals.map(one).join(', ')}`;
+}
+
+/** Evaluator calls, decisions and tokens that a run's configuration allows, at most. */
+export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
+  const perStep = config.steps === 0 ? costOf(config, protocol, 0, []) : costOf(config, protocol, Math.min(config.instances_per_step, train.length), config.fanout);
+  const perEvaluation = costOf(config, protocol, evaluation.length, []);
+  const evaluations = config.steps === 0 ? EVALUATIONS_BEFORE : 2 * EVALUATIONS_BEFORE;
+  const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
+  return { steps: config.steps, perStep, perEvaluation, total };
+}
+
+/** The cost of episodes that branch as `fanout` says; missing numbers are 1. */
+function costOf(config: RunConfig, protocol: Protocol, instances: number, fanout: readonly number[]): WorkCost {
+  const sampling = runSampling(config);
+  const decisions = new Map<string, number>();
+  let [messages, evaluatorCalls, tokens] = [instances, 0, 0];
+  protocol.occurrences.forEach(({ role, position, scored }, level) => {
+    messages *= fanout[level] ?? 1;
+    decisions.set(role, (decisions.get(role) ?? 0) + messages);
+    tokens += messages * samplingOf({ protocol, sampling }, position).maxNewTokens;
+    if (scored) evaluatorCalls += messages;
+  });
+  return { evaluatorCalls, decisions: Object.fromEntries(decisions), tokens };
+}
+
+const times = ({ evaluatorCalls, decisions, tokens }: WorkCost, count: number): WorkCost => ({
+  evaluatorCalls: count * evaluatorCalls,
+  decisions: Object.fromEntries(Object.entries(decisions).map(([role, messages]) => [role, count * messages])),
+  tokens: count * tokens,
+});
+
+const sumOf = (costs: readonly WorkCost[]): WorkCost =>
+  costs.reduce((total, cost) => ({
+    evaluatorCalls: total.evaluatorCalls + cost.evaluatorCalls,
+    decisions: Object.fromEntries(Object.entries(cost.decisions).map(([role, messages]) => [role, (total.decisions[role] ?? 0) + messages])),
+    tokens: total.tokens + cost.tokens,
+  }));
+
+/** Tokens of the longest context at each position, before any message stands in it. */
+function longestPrompts({ protocol, tokenizer, render, data }: PlanInputs): readonly number[] {
+  const longest = [...data.train, ...data.evaluation].map(({ question }) => question).sort((a, b) => b.length - a.length).slice(0, COUNTED);
+  return protocol.occurrences.map(({ position, ancestors }) => {
+    const none = new Map(ancestors.map((ancestor) => [ancestor, '']));
+    return Math.max(1, ...longest.map((question) => tokenizer.encode(render(renderContext(protocol, position, question, none))).length));
+  });
+}
+
+/** What a configuration asks of the runtime, at most: every message as long as it may get, in every context that sees it. */
+function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanInputs, prompts: readonly number[]): MemoryDemand {
+  const sampling = runSampling(config);
+  const newTokens = protocol.occurrences.map(({ position }) => samplingOf({ protocol, sampling }, position).maxNewTokens);
+  const evaluated = Math.min(config.evaluation.batch, data.evaluation.length);
+  const trains = config.steps > 0;
+  let messages = trains ? Math.min(config.instances_per_step, data.train.length) : 0;
+  const positions = protocol.occurrences.map(({ position, ancestors }, level) => {
+    const fresh = newTokens[position] ?? sampling.maxNewTokens;
+    const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + (newTokens[ancestor] ?? 0), 0);
+    const fanout = config.fanout[level] ?? 1;
+    const contexts = messages;
+    messages *= fanout;
+    return { contexts, messages: fanout, promptTokens: Math.max(1, Math.min(context, model.maxPositions - fresh)), newTokens: fresh };
+  });
+  const generation = positions.flatMap(({ contexts, messages: fanout, ...lengths }) => [
+    ...(evaluated > 0 ? [{ rows: evaluated, prompts: evaluated, ...lengths }] : []),
+    ...(contexts > 0 ? [{ rows: contexts * fanout, prompts: contexts, ...lengths }] : []),
+  ]);
+  const start = runAdapter(config, protocol);
+  const { micro_batch_tokens: microBatchTokens, recompute } = config.memory;
+  return {
+    config: model,
+    accelerated: provider !== 'cpu',
+    generation,
+    training: trains ? { adapter: start?.settings ?? null, adapters: start?.agents?.length ?? 1, microBatchTokens, recompute, contexts: positions } : null,
+  };
+}
+
+/** What to change, the most effective first; at the end, what is left to do where nothing of that is enough. */
+function adviceFor(config: RunConfig, demand: (config: RunConfig) => MemoryDemand, available: AvailableMemory): readonly string[] {
+  const changes = changesOf(config);
+  const levers = changes.map((steps): Lever => ({ changes: steps.map(({ setting, change }) => ({ setting, demand: demand(change(config)) })) }));
+  const found = savings(demand(config), available, levers);
+  const sentences = found.map(({ setting, bytes, enough }) => `${setting} saves ${bytesWords(bytes)}${enough ? ', which is enough' : ''}.`);
+  if (found.some(({ enough }) => enough)) return sentences;
+  const all = changes.reduce((changed, steps) => steps.at(-1)?.change(changed) ?? changed, config);
+  const left = lacking(planMemory(demand(all), available));
+  if (left === null) return [...sentences, 'Together they are enough.'];
+  const smallest = `Even with all settings at their smallest the run needs ${bytesWords(left.bytes)}: choose a smaller model.`;
+  // What helps too little stands behind what helps.
+  return [smallest, ...sentences];
+}
+
+interface Change {
+  /** As one writes it into the configuration. */
+  readonly setting: string;
+  readonly change: (config: RunConfig) => RunConfig;
+}
+
+/** What can be made smaller, each from little to much. */
+function changesOf(config: RunConfig): readonly (readonly Change[])[] {
+  const { adapter, memory, sampling, evaluation } = config;
+  const training = config.steps > 0;
+  const shares = (value: number, least: number): number[] => SMALLER_SHARES.map((share) => Math.floor(value / share)).filter((smaller) => smaller >= least);
+  return [
+    training && adapter !== null && adapter.rank > ADVISED_RANK
+      ? [{ setting: `adapter.rank: ${String(ADVISED_RANK)}`, change: (old) => ({ ...old, adapter: { ...adapter, rank: ADVISED_RANK } }) }]
+      : [],
+    training && adapter === null
+      ? [{ setting: `adapter: {rank: ${String(ADVISED_RANK)}} instead of full training`, change: (old) => ({ ...old, adapter: configSchema.parse({ adapter: { rank: ADVISED_RANK } }).adapter }) }]
+      : [],
+    training && !memory.recompute ? [{ setting: 'memory.recompute: true', change: (old) => ({ ...old, memory: { ...old.memory, recompute: true } }) }] : [],
+    !training
+      ? []
+      : SMALLER_MICRO_BATCHES.filter((slots) => slots < memory.micro_batch_tokens).map((slots) => ({
+          setting: `memory.micro_batch_tokens: ${String(slots)}`,
+          change: (old: RunConfig) => ({ ...old, memory: { ...old.memory, micro_batch_tokens: slots } }),
+        })),
+    shares(sampling.max_new_tokens, FEWEST_NEW_TOKENS).map((tokens) => ({
+      setting: `sampling.max_new_tokens: ${String(tokens)}`,
+      change: (old: RunConfig) => ({ ...old, sampling: { ...old.sampling, max_new_tokens: tokens } }),
+    })),
+    SMALLER_EVALUATIONS.filter((batch) => batch < evaluation.batch).map((batch) => ({
+      setting: `evaluation.batch: ${String(batch)}`,
+      change: (old: RunConfig) => ({ ...old, evaluation: { ...old.evaluation, batch } }),
+    })),
+    training ? shares(config.instances_per_step, 1).map((instances) => ({ setting: `instances_per_step: ${String(instances)}`, change: (old: RunConfig) => ({ ...old, instances_per_step: instances }) })) : [],
+  ];
+}

@@ -1,0 +1,52 @@
+/** The model folders that a workspace has used, the last one first. */
+import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+
+/** Where the list is kept; the editor's workspace state is one. */
+export interface ListKeeper {
+  get(key: string): unknown;
+  update(key: string, value: unknown): PromiseLike<void>;
+}
+
+export interface RememberedFolder {
+  /** Absolute. */
+  readonly path: string;
+  /** True where no such folder is there now. */
+  readonly missing: boolean;
+}
+
+const KEY = 'c3.modelFolders';
+const MOST = 20;
+
+export class ModelFolders {
+  private readonly keeper: ListKeeper;
+
+  constructor(keeper: ListKeeper) {
+    this.keeper = keeper;
+  }
+
+  /** At most 20 folders; those that vanished stay in the list, for a disk may come back. */
+  list(): readonly RememberedFolder[] {
+    return this.paths().map((path) => ({ path, missing: !isFolder(path) }));
+  }
+
+  /** Puts a folder first. */
+  async remember(path: string): Promise<void> {
+    const paths = this.paths();
+    if (paths[0] !== path) await this.keeper.update(KEY, [path, ...paths.filter((other) => other !== path)].slice(0, MOST));
+  }
+
+  async forget(path: string): Promise<void> {
+    await this.keeper.update(KEY, this.paths().filter((other) => other !== path));
+  }
+
+  /** What was kept may come from another version: anything but absolute paths is left out. */
+  private paths(): readonly string[] {
+    const kept = this.keeper.get(KEY);
+    return Array.isArray(kept) ? kept.filter((path): path is string => typeof path === 'string' && isAbsolute(path)).slice(0, MOST) : [];
+  }
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

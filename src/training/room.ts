@@ -1,0 +1,42 @@
+/** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
+import { checkRoom } from '../policy/policy.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
+import { placeWords, samplingOf } from '../replay/tree.ts';
+import type { Instance, Sampling } from '../shared/records.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { renderContext, type Renderer } from '../team/render.ts';
+import type { RunConfig } from './config.ts';
+
+/** Every instance that a run may ask about. */
+export const runInstances = ({ steps, instances_per_step: perStep }: RunConfig, { train, evaluation }: { readonly train: readonly Instance[]; readonly evaluation: readonly Instance[] }): Instance[] => [
+  ...evaluation,
+  ...train.slice(0, steps * perStep),
+];
+
+export interface RoomInput {
+  readonly protocol: Protocol;
+  readonly render: Renderer;
+  readonly tokenizer: Tokenizer;
+  readonly sampling: Sampling;
+  /** Positions of the model. */
+  readonly maxPositions: number;
+}
+
+/** No tokenizer of the families makes more tokens of a text than this times its bytes: byte-level tokens, after a normal form. */
+const TOKENS_PER_BYTE = 3;
+
+/**
+ * Every context of these instances, each message in it left blank: longer ones are refused when they come up.
+ * @throws C3Error('input') naming role and instance of the first that cannot fit whatever is said
+ */
+export function checkContexts({ protocol, render, tokenizer, sampling, maxPositions }: RoomInput, instances: readonly Instance[]): void {
+  for (const { ancestors, position, id } of protocol.occurrences) {
+    const { maxNewTokens } = samplingOf({ protocol, sampling }, position);
+    const blank = new Map(ancestors.map((ancestor) => [ancestor, '']));
+    for (const { question, uid } of instances) {
+      const context = render(renderContext(protocol, position, question, blank));
+      if (TOKENS_PER_BYTE * Buffer.byteLength(context) + maxNewTokens <= maxPositions) continue;
+      checkRoom(tokenizer.encode(context).length, maxNewTokens, maxPositions, placeWords(id, uid));
+    }
+  }
+}

@@ -1,0 +1,8 @@
+/** The model panel's entry in the webview. */
+import '../common/common.css';
+import './style.css';
+import { byId } from '../common/dom.ts';
+import { editorHost } from '../common/host.ts';
+import { ModelPanel } from './panel.ts';
+
+new ModelPanel(byId('app'), editorHost());

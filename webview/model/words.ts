@@ -1,0 +1,80 @@
+/** Facts, memory and self-tests in words. */
+import type { ModelTestState } from '../../src/shared/modelProtocol.ts';
+import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
+import { bytesWords, countWords } from '../../src/shared/sizes.ts';
+import { count, duration, percent } from '../common/format.ts';
+
+/** As safetensors and people name the same. */
+const DTYPES: ReadonlyMap<string, string> = new Map([['F32', 'float32'], ['F16', 'float16'], ['BF16', 'bfloat16']]);
+
+/** `494,032,768 (494 million)`. */
+export function parameterWords(parameters: number): string {
+  return parameters < 1e6 ? count(parameters) : `${count(parameters)} (${countWords(parameters)})`;
+}
+
+/** What the weights are stored as; shares only where there are several. */
+export function precisionWords({ precisions, parameters }: Pick<ModelFacts, 'precisions' | 'parameters'>): string {
+  const names = precisions.map(({ dtype }) => DTYPES.get(dtype) ?? dtype);
+  if (names.length === 1) return names[0] ?? '';
+  return precisions.map((entry, index) => `${names[index] ?? ''} (${percent(entry.parameters / Math.max(1, parameters))})`).join(', ');
+}
+
+/** Names and values of what was found, in the order in which they are shown. */
+export function factRows(facts: ModelFacts): readonly (readonly [name: string, value: string])[] {
+  return [
+    ['Family', facts.family],
+    ['Parameters', parameterWords(facts.parameters)],
+    ['Precision', precisionWords(facts)],
+    ['Weights on disk', `${bytesWords(facts.bytes)} in ${plural(facts.files, 'file')}`],
+    ['Layers', `${count(facts.layers)}, width ${count(facts.hiddenSize)}`],
+    ['Attention', `${plural(facts.heads, 'query head')}, ${plural(facts.keyValueHeads, 'key and value head')}`],
+    ['Context length', `${count(facts.maxPositions)} tokens`],
+    ['Long contexts', facts.ropeScaling ?? 'positions as trained, no scaling'],
+    ['Vocabulary', `${count(facts.vocabularySize)} tokens, ${facts.tiedEmbeddings ? 'one matrix for input and output' : 'input and output apart'}`],
+    ['Chat template', facts.chatTemplate ?? 'none: roles are written as plain text'],
+    ['Reasoning', facts.reasons ? 'the template can open it; runs leave it off unless asked' : 'none in the template'],
+    ['Ends a message', facts.endTokens.length === 0 ? 'no token named' : facts.endTokens.join('  ')],
+  ];
+}
+
+const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', device: 'Device memory' };
+
+export function placeName(place: MemoryPlace): string {
+  return PLACES[place];
+}
+
+/** What is needed against what there is. */
+export function totalWords({ bytes: needed, available }: MemoryTotal): string {
+  return `at most ${bytesWords(needed)} needed, ${available === null ? 'and how much there is, the system does not tell' : `${bytesWords(available)} there`}`;
+}
+
+export function verdict(fits: boolean | null): string {
+  if (fits === null) return 'not known';
+  return fits ? 'fits' : 'does not fit';
+}
+
+/** What a run would cost. */
+export function budgetWords({ steps, total }: RunBudget): string {
+  const decisions = Object.entries(total.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', ');
+  return `${plural(steps, 'training step')} with evaluation before and after: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${decisions}.`;
+}
+
+/** Where a self-test stands. */
+export function testWords(test: ModelTestState): string {
+  const failed = test.steps.filter((step) => !step.passed).length;
+  const ended = plural(test.steps.length, 'step');
+  switch (test.status) {
+    case 'running': return test.share === null ? test.current ?? '' : `${test.current ?? ''}, ${String(Math.floor(100 * test.share))} %`;
+    case 'cancelled': return `Cancelled after ${ended}.`;
+    case 'failed': return test.error ?? 'The self-test failed.';
+    case 'done': {
+      const seconds = duration(test.steps.reduce((sum, step) => sum + step.seconds, 0));
+      if (failed > 0) return `${count(failed)} of ${ended} failed.`;
+      return test.steps.length === 0 ? 'Nothing was tested.' : `All ${ended} passed in ${seconds}.`;
+    }
+  }
+}
+
+function plural(number: number, word: string): string {
+  return `${count(number)} ${word}${number === 1 ? '' : 's'}`;
+}
