@@ -26,7 +26,7 @@ const ROOMS_BELOW = {
 /** Single files beyond those rooms: the store's read-only door, and the manifest that names the version. */
 const DOORS = { extension: ['./src/store/reader.ts'], engine: ['./package.json'] };
 
-const PAGES = ['transcript', 'dashboard', 'taxonomy'];
+const PAGES = ['transcript', 'dashboard', 'taxonomy', 'model'];
 
 const zones = [
   ...Object.entries(ROOMS_BELOW).map(([room, below]) => ({
