@@ -105,8 +105,9 @@ export class ModelPool {
   }
 
   private async withSlot<Result>(recipe: Recipe, exclusive: boolean, work: (slot: Slot, runtime: ModelRuntime) => Promise<Result>): Promise<Result> {
-    const { provider, threads } = recipe.config.device;
-    const { settings, remark } = await resolveDevice(provider, threads, this.probe);
+    const { provider, threads, precision } = recipe.config.device;
+    const { settings: device, remark } = await resolveDevice(provider, threads, this.probe);
+    const settings = precision === 'float32' ? device : { ...device, precision };
     const key = JSON.stringify([settings, recipe.modelFolder]);
     let slot = this.slots.find((candidate) => candidate.key === key && !candidate.exclusive && (!exclusive || candidate.users === 0));
     let left: Slot[] = [];

@@ -149,6 +149,7 @@ function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanIn
   const { micro_batch_tokens: microBatchTokens, recompute } = config.memory;
   return {
     config: model,
+    precision: config.device.precision,
     accelerated: provider !== 'cpu',
     generation,
     training: trains ? { adapter: start?.settings ?? null, adapters: start?.agents?.length ?? 1, microBatchTokens, recompute, contexts: positions } : null,
@@ -176,6 +177,9 @@ interface Change {
   readonly change: (config: RunConfig) => RunConfig;
 }
 
+const smallAdapter = (config: RunConfig): RunConfig => ({ ...config, adapter: configSchema.parse({ adapter: { rank: ADVISED_RANK } }).adapter });
+const halfWeights = (config: RunConfig): RunConfig => ({ ...config, device: { ...config.device, precision: 'float16' } });
+
 /** What can be made smaller, each from little to much. */
 function changesOf(config: RunConfig): readonly (readonly Change[])[] {
   const { adapter, memory, sampling, evaluation } = config;
@@ -186,8 +190,12 @@ function changesOf(config: RunConfig): readonly (readonly Change[])[] {
       ? [{ setting: `adapter.rank: ${String(ADVISED_RANK)}`, change: (old) => ({ ...old, adapter: { ...adapter, rank: ADVISED_RANK } }) }]
       : [],
     training && adapter === null
-      ? [{ setting: `adapter: {rank: ${String(ADVISED_RANK)}} instead of full training`, change: (old) => ({ ...old, adapter: configSchema.parse({ adapter: { rank: ADVISED_RANK } }).adapter }) }]
+      ? [
+          { setting: `adapter: {rank: ${String(ADVISED_RANK)}} instead of full training`, change: smallAdapter },
+          { setting: `adapter: {rank: ${String(ADVISED_RANK)}} with device.precision: float16 instead of full training`, change: (old) => halfWeights(smallAdapter(old)) },
+        ]
       : [],
+    config.device.precision === 'float32' && (adapter !== null || !training) ? [{ setting: 'device.precision: float16', change: halfWeights }] : [],
     training && !memory.recompute ? [{ setting: 'memory.recompute: true', change: (old) => ({ ...old, memory: { ...old.memory, recompute: true } }) }] : [],
     !training
       ? []

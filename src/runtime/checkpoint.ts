@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { adapterParameterCount, type AdapterOrigin } from './lora.ts';
 import { parseAdapterSettings, settingsToJson } from './loraFolder.ts';
-import { parameterCount } from './model.ts';
+import { parameterCount, type ModelNumbers } from './model.ts';
 import { bytePieces, writeSafetensors } from './safetensors.ts';
 import { SafetensorsFile } from './safetensorsFile.ts';
 import type { AdapterBase, TrainingState } from './trainer.ts';
@@ -36,7 +36,7 @@ export async function saveTrainingStates(states: TrainingStates, path: string): 
  * @param modelOf the parameters of a snapshot that adapters stand on
  * @throws C3Error('model') when the file is missing, damaged or another model's
  */
-export async function loadTrainingStates(config: TransformerConfig, path: string, modelOf: (base: string) => Promise<Float32Array>): Promise<TrainingStates> {
+export async function loadTrainingStates(config: TransformerConfig, path: string, modelOf: (base: string) => Promise<ModelNumbers>): Promise<TrainingStates> {
   try {
     await access(path, constants.R_OK);
   } catch (error) {

@@ -1,7 +1,7 @@
 /** The layers of the decoder as graph pieces: RMSNorm, biases and head norms where a family has them, rotary positions (half-split), grouped-query attention, SwiGLU. */
 import type { Dim, Graph, Value } from './graph.ts';
 import { attention, type AttentionInputs, type AttentionMask } from './ops/attention.ts';
-import { add, mul, swiglu } from './ops/elementwise.ts';
+import { add, cast, mul, swiglu } from './ops/elementwise.ts';
 import { gatherRows } from './ops/gather.ts';
 import { linear } from './ops/linear.ts';
 import { rmsNorm } from './ops/normalise.ts';
@@ -64,7 +64,10 @@ export function forward(g: Graph, config: TransformerConfig, parameters: Paramet
 export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables => rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, scaledFrequency(config.ropeScaling));
 
 /** Token embeddings, [...tokens, hidden]. */
-export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value => gatherRows(g, needed(parameters, EMBEDDING), tokens);
+export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value => widened(g, gatherRows(g, needed(parameters, EMBEDDING), tokens));
+
+/** Float16 numbers in the graph's float type; others as they are. */
+const widened = (g: Graph, x: Value): Value => (x.dtype === 'float16' ? cast(g, x, g.float) : x);
 
 /** A layer's normalised input as queries, keys and values; queries and keys with their heads normalised where the family does so, and rotated. hidden [rows, time, hidden], positions int64 [rows * time, 1]. */
 export function project(g: Graph, config: TransformerConfig, weights: LayerWeights, hidden: Value, positions: Value, tables: RotaryTables): Projections {
@@ -116,7 +119,8 @@ const MODULES: Readonly<Record<AdaptedPlace, AdapterModule>> = {
 
 /** Logits of hidden states [rows, hidden]: final normalisation, then the output projection. */
 export function logits(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value): Value {
-  return linear(g, rmsNorm(g, hidden, needed(parameters, FINAL_NORM), config.rmsEpsilon), needed(parameters, headName(config)));
+  const head = needed(parameters, headName(config));
+  return linear(g, rmsNorm(g, hidden, needed(parameters, FINAL_NORM), config.rmsEpsilon), config.halves === 'widened' ? widened(g, head) : head);
 }
 
 /** RMSNorm of every head of [rows, time, heads * width], weight [width]. */

@@ -54,7 +54,7 @@ export class DeviceMemory {
 }
 
 function elementType(type: Tensor.Type): DType {
-  if (type === 'float32' || type === 'int32') return type;
+  if (type === 'float32' || type === 'float16' || type === 'int32') return type;
   throw new Error(`Tensors of ${type} are not kept on a device.`);
 }
 

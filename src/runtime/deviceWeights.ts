@@ -2,7 +2,7 @@
 import { disposeAll } from './deviceTensor.ts';
 import { DeviceMemory, type Held } from './deviceMemory.ts';
 import type { PolicyWeights } from './lora.ts';
-import { consecutiveViews, graphParameterViews, viewFeeds, type ParameterView } from './model.ts';
+import { consecutiveViews, graphParameterViews, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import type { DeviceSettings } from './session.ts';
 import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
@@ -17,7 +17,7 @@ class DeviceVectors {
   private readonly views: readonly ParameterView[];
   private readonly kept: number;
   /** By the vector that they are a copy of, the longest unused first. */
-  private readonly sets = new Map<Float32Array, Held>();
+  private readonly sets = new Map<ModelNumbers, Held>();
 
   constructor(views: readonly ParameterView[], kept: number, device: DeviceSettings) {
     this.views = views;
@@ -25,13 +25,13 @@ class DeviceVectors {
     this.memory = new DeviceMemory(device);
   }
 
-  async of(flat: Float32Array): Promise<Held> {
+  async of(flat: ModelNumbers): Promise<Held> {
     const held = this.sets.get(flat) ?? (await this.memory.upload(viewFeeds(this.views, flat)));
     this.put(flat, held);
     return held;
   }
 
-  put(flat: Float32Array, held: Held): void {
+  put(flat: ModelNumbers, held: Held): void {
     this.sets.delete(flat);
     this.sets.set(flat, held);
     for (const [oldest, tensors] of this.sets) {
@@ -71,7 +71,7 @@ export class DeviceWeights {
 
   /** All that a graph takes as weights. The tensors stay this object's. */
   async of(weights: PolicyWeights): Promise<Held> {
-    if (weights instanceof Float32Array) return this.models.of(weights);
+    if (!('adapter' in weights)) return this.models.of(weights);
     return { ...(await this.models.of(weights.model)), ...(await this.trained.of(weights.adapter)) };
   }
 

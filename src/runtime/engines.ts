@@ -1,9 +1,12 @@
 /** Compiled graphs of one architecture: of the model as it is, and of the model under the adapters that were asked for last. */
+import { C3Error, messageOf } from '../shared/errors.ts';
 import { DeviceWeights } from './deviceWeights.ts';
 import { Generator } from './generate.ts';
+import { Graph } from './graph.ts';
 import { CacheMemory } from './keyValueCache.ts';
 import { withAdapter } from './lora.ts';
-import type { DeviceSettings } from './session.ts';
+import { linear } from './ops/linear.ts';
+import { floats, halves, Session, type DeviceSettings } from './session.ts';
 import { Trainer } from './trainer.ts';
 import type { AdapterSettings, TransformerConfig } from './transformer.ts';
 
@@ -32,6 +35,7 @@ export class Engines {
   }
 
   static async create(config: TransformerConfig, device: DeviceSettings): Promise<Engines> {
+    if (config.halves === 'computed') await tryHalves(device);
     const memory = new CacheMemory();
     return new Engines(config, device, memory, await compile(config, device, memory));
   }
@@ -57,6 +61,20 @@ export class Engines {
   async release(): Promise<void> {
     if (this.adapted !== undefined) await release(await this.adapted.engine);
     await release(this.plain);
+  }
+}
+
+/** @throws C3Error('model') where a device cannot compute in float16 */
+async function tryHalves(device: DeviceSettings): Promise<void> {
+  const g = new Graph('halves');
+  g.output('y', linear(g, g.floatInput('x', [2, 16]), g.input('weight', 'float16', [16, 16])));
+  const session = await Session.create(g, device);
+  try {
+    await session.run({ x: floats(new Float32Array(32), [2, 16]), weight: halves(new Uint16Array(256), [16, 16]) });
+  } catch (error) {
+    throw new C3Error('model', `${device.name ?? device.provider ?? 'The device'} cannot compute in float16 (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}); set device.precision: float32.`, { cause: error });
+  } finally {
+    await session.release();
   }
 }
 

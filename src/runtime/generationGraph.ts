@@ -6,7 +6,7 @@ import { gatherRows } from './ops/gather.ts';
 import { logSoftmax } from './ops/normalise.ts';
 import { reshape } from './ops/shape.ts';
 import { packedInputs } from './trainingGraph.ts';
-import { EMBEDDING, FINAL_NORM, headName, layerParameterInputs, OUTPUT_PARTS, parameterInputs, PROJECTION_PARTS, type LayerPart, type Parameters, type TransformerConfig } from './transformer.ts';
+import { EMBEDDING, FINAL_NORM, headName, layerParameterInputs, OUTPUT_PARTS, parameterInputs, PROJECTION_PARTS, weightInput, type LayerPart, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** Names of one layer's keys and values. */
 export const cacheNames = (layer: number): { keys: string; values: string } => ({ keys: `keys_${String(layer)}`, values: `values_${String(layer)}` });
@@ -40,7 +40,7 @@ export function buildPrefillGraph(config: TransformerConfig): Graph {
 export function buildEnterGraph(config: TransformerConfig): Graph {
   const g = new Graph('enter');
   const tokens = g.input('tokens', 'int32', ['rows', 1]);
-  const parameters = new Map([[EMBEDDING, g.floatInput(EMBEDDING, [config.vocabularySize, config.hiddenSize])]]);
+  const parameters = new Map([[EMBEDDING, weightInput(g, config, { name: EMBEDDING, shape: [config.vocabularySize, config.hiddenSize] })]]);
   const hidden = embed(g, parameters, tokens);
   publishStage(g, hidden, projectWith(g, config, hidden, layerParameterInputs(g, config, PROJECTION_PARTS)));
   return g;
@@ -63,8 +63,8 @@ export function buildExitGraph(config: TransformerConfig): Graph {
   const g = new Graph('exit');
   const hidden = reshape(g, stageOutput(g, config), ['rows', config.hiddenSize]);
   const parameters = new Map([
-    [FINAL_NORM, g.floatInput(FINAL_NORM, [config.hiddenSize])],
-    [headName(config), g.floatInput(headName(config), [config.vocabularySize, config.hiddenSize])],
+    [FINAL_NORM, weightInput(g, config, { name: FINAL_NORM, shape: [config.hiddenSize] })],
+    [headName(config), weightInput(g, config, { name: headName(config), shape: [config.vocabularySize, config.hiddenSize] })],
   ]);
   publishLogprobs(g, config, parameters, hidden, 'rows');
   return g;

@@ -5,9 +5,9 @@ import { loadTrainingStates, saveTrainingStates, type TrainingStates } from './c
 import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
 import type { OnLoadProgress } from './huggingFaceWeights.ts';
-import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from './lora.ts';
+import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, withHalves, type AdapterOrigin, type PolicyWeights } from './lora.ts';
 import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './loraFolder.ts';
-import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model.ts';
+import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId, type ModelNumbers } from './model.ts';
 import type { TrainingContext } from './pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session.ts';
 import { initialState, type PreparedStep, type StepResult, type StepSettings, type TrainingState } from './trainer.ts';
@@ -72,7 +72,7 @@ export interface ModelRuntime {
 
 /** What a snapshot consists of: a model, alone or under adapters. */
 interface Held {
-  readonly model: Float32Array;
+  readonly model: ModelNumbers;
   readonly team?: { readonly origin: AdapterOrigin; readonly adapters: ReadonlyMap<string, Float32Array> };
 }
 
@@ -98,9 +98,10 @@ export class ModelHost implements ModelRuntime {
   }
 
   async load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo> {
-    const { config, parameters, snapshot } = await loadModel(folder, onProgress, cancelled);
+    const { precision = 'float32' } = this.device;
+    const { config, parameters, snapshot } = await loadModel(folder, { precision, onProgress, cancelled });
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
-      const engines = await Engines.create(config, this.device);
+      const engines = await Engines.create(withHalves(config, this.device), this.device);
       await this.close();
       this.loaded = { config, folder, base: snapshot, engines, snapshots: new Map(), training: undefined };
     }
@@ -116,6 +117,7 @@ export class ModelHost implements ModelRuntime {
       const stored = await loadAdapterFile(path, loaded.config);
       return this.holdAdapters(stored, stored.base ?? loaded.base);
     }
+    if (this.device.precision === 'float16') throw new C3Error('model', `${path} holds all weights of a model, and a runtime with float16 loads adapters only; set device.precision: float32.`);
     const parameters = await loadParameters(loaded.config, path);
     const snapshot = snapshotId(loaded.config, parameters);
     loaded.snapshots.set(snapshot, { model: parameters });
@@ -153,7 +155,7 @@ export class ModelHost implements ModelRuntime {
     const { model, team } = this.held(snapshot);
     if (team !== undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has adapters; begin training from the model under them.`);
     await loaded.engines.forget();
-    if (adapter === undefined) loaded.training = new Map([[WHOLE_TEAM, initialState(model)]]);
+    if (adapter === undefined) loaded.training = new Map([[WHOLE_TEAM, initialState(trainable(model))]]);
     else {
       const { settings, seed, agents = [WHOLE_TEAM] } = adapter;
       loaded.training = new Map(agents.map((agent) => [agent, initialState(initialAdapter(loaded.config, settings, seed, agent), { settings, base: snapshot, model })]));
@@ -209,7 +211,7 @@ export class ModelHost implements ModelRuntime {
   async saveSnapshot(snapshot: string, path: string): Promise<void> {
     const { config } = this.model();
     const { model, team } = this.held(snapshot);
-    if (team === undefined) await saveParameters(config, model, path);
+    if (team === undefined) await saveParameters(config, trainable(model), path);
     else await saveAdapterFile(path, config, team.origin, team.adapters);
   }
 
@@ -274,7 +276,7 @@ export class ModelHost implements ModelRuntime {
     return this.hold({ settings, base }, adapters, await this.baseModel(base));
   }
 
-  private hold(origin: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>, model: Float32Array): string {
+  private hold(origin: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>, model: ModelNumbers): string {
     const { config, snapshots } = this.model();
     const snapshot = adapterSnapshotId(config, origin, adapters);
     snapshots.set(snapshot, snapshot === origin.base ? { model } : { model, team: { origin, adapters } });
@@ -282,14 +284,14 @@ export class ModelHost implements ModelRuntime {
   }
 
   /** The model under adapters: a snapshot that is held or stands under one, or the model folder's, which may have been let go. */
-  private async baseModel(base: string): Promise<Float32Array> {
+  private async baseModel(base: string): Promise<ModelNumbers> {
     const loaded = this.model();
     const held = loaded.snapshots.get(base) ?? [...loaded.snapshots.values()].find(({ team }) => team?.origin.base === base);
     if (held !== undefined) return held.model;
     const training = loaded.training === undefined ? undefined : adapterOf(loaded.training);
     if (training?.base === base) return training.model;
     if (base === loaded.base) {
-      const { parameters, snapshot } = await loadModel(loaded.folder);
+      const { parameters, snapshot } = await loadModel(loaded.folder, { precision: this.device.precision ?? 'float32' });
       if (snapshot === base) return parameters;
     }
     throw new C3Error('model', `The adapter was trained over the weights ${base.slice(0, 12)}, which are not loaded; load the model that it was trained over first.`);
@@ -300,6 +302,12 @@ export class ModelHost implements ModelRuntime {
     if (training === undefined) throw new C3Error('model', 'No training was begun; begin it from a snapshot first.');
     return training;
   }
+}
+
+/** @throws C3Error('model') for numbers that are held in float16: what is trained or written is float32 */
+function trainable(model: ModelNumbers): Float32Array {
+  if (model instanceof Float32Array) return model;
+  throw new C3Error('model', 'A model that is held in float16 is not trained and not written; train an adapter over it, or set device.precision: float32.');
 }
 
 /** What the states of a training stand on; undefined where whole models are trained. */
@@ -314,7 +322,7 @@ function weightsFor({ model, team }: Held, agent: string | undefined): PolicyWei
   return adapter === undefined ? model : { model, adapter };
 }
 
-const settingsOf = ({ team }: Held, weights: PolicyWeights): AdapterSettings | undefined => (weights instanceof Float32Array ? undefined : team?.origin.settings);
+const settingsOf = ({ team }: Held, weights: PolicyWeights): AdapterSettings | undefined => ('adapter' in weights ? team?.origin.settings : undefined);
 
 /** Items by the weights that their agents speak with, in order of appearance. */
 function byWeights(held: Held, items: readonly { readonly agent?: string }[]): { readonly weights: PolicyWeights; readonly indices: number[] }[] {

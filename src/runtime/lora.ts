@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error, nearestName } from '../shared/errors.ts';
-import { consecutiveViews, parameterFeeds, viewFeeds, type ParameterView } from './model.ts';
+import { consecutiveViews, parameterFeeds, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import { Stream, streamKey } from './random.ts';
+import type { DeviceSettings } from './session.ts';
 import { ADAPTER_MODULES, adapterSpecs, type AdapterModule, type AdapterSettings, type TransformerConfig } from './transformer.ts';
 
 /** The agent of an adapter that all of a team share. */
@@ -18,15 +19,19 @@ export interface AdapterOrigin {
 
 /** A model's parameters, with an adapter's beside them. Neither vector ever changes again. */
 export interface AdaptedWeights {
-  readonly model: Float32Array;
+  readonly model: ModelNumbers;
   readonly adapter: Float32Array;
 }
 
 /** What a policy computes with: a model's parameters as they are, or with an adapter. */
-export type PolicyWeights = Float32Array | AdaptedWeights;
+export type PolicyWeights = ModelNumbers | AdaptedWeights;
 
 /** The architecture with an adapter of these settings beside its matrices; undefined takes one away. */
 export const withAdapter = ({ adapter: _, ...config }: TransformerConfig, settings: AdapterSettings | undefined): TransformerConfig => (settings === undefined ? config : { ...config, adapter: settings });
+
+/** The architecture with its weights as a device holds them. */
+export const withHalves = (config: TransformerConfig, { precision = 'float32', provider = 'cpu' }: DeviceSettings): TransformerConfig =>
+  precision === 'float32' ? config : { ...config, halves: provider === 'cpu' ? 'widened' : 'computed' };
 
 /** The modules by name. @param place how the error names what lists them @throws C3Error('input') for one that can have no adapter, or none at all */
 export function adapterModules(names: readonly string[], place: string): AdapterModule[] {
@@ -47,7 +52,7 @@ export const adapterParameterCount = (config: TransformerConfig, settings: Adapt
 
 /** One tensor for each weight that a graph of this architecture takes, sharing the memory of the vectors. */
 export function weightFeeds(config: TransformerConfig, weights: PolicyWeights): Record<string, Tensor> {
-  if (weights instanceof Float32Array) return parameterFeeds(config, weights);
+  if (!('adapter' in weights)) return parameterFeeds(config, weights);
   return { ...parameterFeeds(config, weights.model), ...viewFeeds(consecutiveViews(adapterSpecs(config)), weights.adapter) };
 }
 

@@ -2,12 +2,13 @@
  * What generation and training will need at most, counted from the graphs and from who holds which arrays. Every compiled graph keeps the working memory of its
  * largest call (ONNX Runtime's arenas never shrink), so what graphs need adds up.
  */
+import type { Precision } from '../shared/devices.ts';
 import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared/models.ts';
 import { exactSlots, sameSlice } from './exactThreads.ts';
 import { adapterParameterCount } from './lora.ts';
 import { parameterCount } from './model.ts';
 import { headChunks, roundUp, TIME_MULTIPLE } from './pack.ts';
-import type { AdapterSettings, TransformerConfig } from './transformer.ts';
+import { parameterSpecs, type AdapterSettings, type TransformerConfig } from './transformer.ts';
 
 /** Prompts that are answered together. */
 export interface GenerationDemand {
@@ -40,6 +41,8 @@ export interface TrainingDemand {
 
 export interface MemoryDemand {
   readonly config: TransformerConfig;
+  /** What weights that are not trained are held in. */
+  readonly precision: Precision;
   /** True where graphs compute in an accelerator's own memory. */
   readonly accelerated: boolean;
   /** One for each kind of call; the largest counts. */
@@ -52,6 +55,9 @@ export interface MemoryDemand {
 export type AvailableMemory = Readonly<Record<MemoryPlace, number | null>>;
 
 const FLOAT = Float32Array.BYTES_PER_ELEMENT;
+const HALF = Uint16Array.BYTES_PER_ELEMENT;
+/** Matrices that are float32 at the same time where all are held in float16: the one of a product and the one made ready for the next. */
+const WIDENED = 2;
 /** Program, store and compiled graphs without any weights, measured as the peak of runs of models of 0.1 million parameters; drivers of an accelerator come on top. */
 const PROGRAM = 320e6;
 const DRIVERS = 350e6;
@@ -186,9 +192,9 @@ function extraTables(config: TransformerConfig, { adapter, microBatchTokens, con
  * @returns without advice; see `advise`
  */
 export function planMemory(demand: MemoryDemand, available: AvailableMemory): MemoryPlan {
-  const { config, accelerated, generation, training } = demand;
+  const { config, precision, accelerated, generation, training } = demand;
   const work: MemoryPlace = accelerated ? 'device' : 'host';
-  const weights = FLOAT * parameterCount(config);
+  const weights = (precision === 'float16' ? HALF : FLOAT) * parameterCount(config);
   const full = training !== null && training.adapter === null;
   const trained = training === null ? 0 : training.adapter === null ? weights : FLOAT * training.adapters * adapterParameterCount(config, training.adapter);
   const sets = full ? FULL_SETS : 1;
@@ -203,7 +209,8 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   };
   put('Program and store', 'host', PROGRAM + (accelerated ? DRIVERS : 0));
   put('Tables of positions', work, tables);
-  put(sets === 1 ? 'Weights (float32)' : `Weights (float32): ${String(sets)} sets`, work, held, full ? 'An adapter keeps one set of the weights; full training keeps three: the reference, the one that samples, the one that a step makes.' : null);
+  put(sets === 1 ? `Weights (${precision})` : `Weights (float32): ${String(sets)} sets`, work, held, full ? 'An adapter keeps one set of the weights; full training keeps three: the reference, the one that samples, the one that a step makes.' : null);
+  if (precision === 'float16' && !accelerated) put('Weights made float32 for a product', work, WIDENED * FLOAT * largestMatrix(config));
   if (accelerated) put('Weights, as they are read and stored', 'host', held + 2 * trained);
   // An accelerator's step gives the enlarged cache beside the old one.
   put('Key-value cache', work, (accelerated ? 2 : 1) * most('cache'), 'Fewer new tokens and shorter prompts need less.');
@@ -221,6 +228,8 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   const places: readonly MemoryPlace[] = accelerated ? ['device', 'host'] : ['host'];
   return { items, totals: places.map((place) => totalOf(items, place, available[place])), advice: [] };
 }
+
+const largestMatrix = (config: TransformerConfig): number => Math.max(...parameterSpecs(config).map(({ shape }) => shape.reduce((product, dim) => product * dim, 1)));
 
 function totalOf(items: readonly MemoryItem[], place: MemoryPlace, available: number | null): MemoryTotal {
   const bytes = items.reduce((total, item) => (item.place === place ? total + item.bytes : total), 0);

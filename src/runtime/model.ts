@@ -3,15 +3,19 @@ import { createHash, type Hash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
+import type { Precision } from '../shared/devices.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { CONFIG_FILE, configToJson, parseConfig } from './huggingFaceConfig.ts';
 import { readTensors, readWeights, WEIGHTS_FILE, type OnLoadProgress } from './huggingFaceWeights.ts';
 import { Stream, streamKey } from './random.ts';
 import { writeSafetensors } from './safetensors.ts';
 import type { TensorTarget } from './safetensorsFile.ts';
-import { floats } from './session.ts';
+import { floats, halves } from './session.ts';
 import { graphParameterSpecs, parameterSpecs, type ParameterSpec, type TransformerConfig } from './transformer.ts';
 import { writeWhole } from './wholeFile.ts';
+
+/** A model's parameters: float32, or the bits of float16 numbers where they are not trained. */
+export type ModelNumbers = Float32Array | Uint16Array;
 
 /** Where a parameter lies in the flat vector. */
 export interface ParameterView {
@@ -43,13 +47,14 @@ export function parameterCount(config: TransformerConfig): number {
 }
 
 /** One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds. */
-export function parameterFeeds(config: TransformerConfig, flat: Float32Array, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
+export function parameterFeeds(config: TransformerConfig, flat: ModelNumbers, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
   return viewFeeds(graphParameterViews(config), flat, rename);
 }
 
 /** The same for any layout of a flat vector. */
-export function viewFeeds(views: readonly ParameterView[], flat: Float32Array, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
-  return Object.fromEntries(views.map(({ name, shape, offset, length }) => [rename(name), floats(flat.subarray(offset, offset + length), shape)]));
+export function viewFeeds(views: readonly ParameterView[], flat: ModelNumbers, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
+  const tensor = ({ shape, offset, length }: ParameterView): Tensor => (flat instanceof Float32Array ? floats(flat.subarray(offset, offset + length), shape) : halves(flat.subarray(offset, offset + length), shape));
+  return Object.fromEntries(views.map((view) => [rename(view.name), tensor(view)]));
 }
 
 /**
@@ -73,8 +78,8 @@ export function initialParameters(config: TransformerConfig, seed: number): Floa
 
 const HASHED_BYTES = 2 ** 26;
 
-/** The name of a set of parameters: SHA-256 over the configuration and the float32 bytes. */
-export const snapshotId = (config: TransformerConfig, flat: Float32Array): string => new SnapshotHash(config, flat).id(() => false);
+/** The name of a set of parameters: SHA-256 over the configuration and the numbers' bytes. */
+export const snapshotId = (config: TransformerConfig, flat: ModelNumbers): string => new SnapshotHash(config, flat).id(() => false);
 
 /** Names parameters, whose first ones can be hashed while the others are still being read. */
 class SnapshotHash {
@@ -82,13 +87,14 @@ class SnapshotHash {
   private readonly bytes: Uint8Array;
   private done = 0;
 
-  constructor(config: TransformerConfig, flat: Float32Array) {
+  constructor(config: TransformerConfig, flat: ModelNumbers) {
     this.hash = createHash('sha256').update(JSON.stringify(configToJson(config)));
+    if (!(flat instanceof Float32Array)) this.hash.update('float16');
     this.bytes = new Uint8Array(flat.buffer, flat.byteOffset, flat.byteLength);
   }
 
   /** Says that a part has its values; one that does not follow what was hashed waits for the end. */
-  filled(part: Float32Array): void {
+  filled(part: ModelNumbers): void {
     if (part.byteOffset - this.bytes.byteOffset === this.done) this.advance(part.byteLength);
   }
 
@@ -107,9 +113,17 @@ class SnapshotHash {
   }
 }
 
-export interface LoadedModel {
+export interface LoadedModel<Numbers extends ModelNumbers = Float32Array> {
   readonly config: TransformerConfig;
-  readonly parameters: Float32Array;
+  readonly parameters: Numbers;
+}
+
+/** How a model is loaded. */
+export interface LoadOptions {
+  /** What its numbers are held in; float32 unless given. */
+  readonly precision?: Precision;
+  readonly onProgress?: OnLoadProgress | undefined;
+  readonly cancelled?: (() => boolean) | undefined;
 }
 
 /**
@@ -117,11 +131,13 @@ export interface LoadedModel {
  * @returns the model, and the name of its parameters as of snapshotId
  * @throws C3Error('model') naming the file and what is wrong with it; CancelledError
  */
-export async function loadModel(folder: string, onProgress?: OnLoadProgress, cancelled: () => boolean = () => false): Promise<LoadedModel & { readonly snapshot: string }> {
+export async function loadModel(folder: string, options?: LoadOptions & { readonly precision?: 'float32' }): Promise<LoadedModel & { readonly snapshot: string }>;
+export async function loadModel(folder: string, options?: LoadOptions): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }>;
+export async function loadModel(folder: string, { precision = 'float32', onProgress, cancelled = () => false }: LoadOptions = {}): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
   const config = await loadConfig(folder);
-  const parameters = roomFor(config, folder);
+  const parameters = roomFor(config, folder, precision);
   const hash = new SnapshotHash(config, parameters);
-  const onPart = (part: Float32Array): void => {
+  const onPart = (part: ModelNumbers): void => {
     if (cancelled()) throw new CancelledError();
     hash.filled(part);
   };
@@ -130,10 +146,10 @@ export async function loadModel(folder: string, onProgress?: OnLoadProgress, can
 }
 
 /** @throws C3Error('model') where this machine cannot hold so many numbers */
-function roomFor(config: TransformerConfig, folder: string): Float32Array<ArrayBuffer> {
+function roomFor(config: TransformerConfig, folder: string, precision: Precision): Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> {
   const count = parameterCount(config);
   try {
-    return new Float32Array(count);
+    return precision === 'float16' ? new Uint16Array(count) : new Float32Array(count);
   } catch (error) {
     throw new C3Error('model', `${folder}: ${String(count)} parameters take more memory than there is (${messageOf(error)}); choose a smaller model.`, { cause: error });
   }
@@ -158,7 +174,7 @@ export async function loadParameters(config: TransformerConfig, path: string): P
   return flat;
 }
 
-const targetsIn = (config: TransformerConfig, flat: Float32Array<ArrayBuffer>): TensorTarget[] =>
+const targetsIn = (config: TransformerConfig, flat: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>): TensorTarget[] =>
   parameterViews(config).map(({ name, shape, offset, length }) => ({ name, shape, into: flat.subarray(offset, offset + length) }));
 
 /** Checkpoints may hold the output projection beside the embeddings that it is tied to. */

@@ -74,6 +74,11 @@ export function parseHeader(bytes: Uint8Array, dataBytes: number, place: string)
     if (stored !== needed) throw fail(`tensor ${shown(name)} has ${String(stored)} bytes where its shape needs ${String(needed)}`);
     tensors.set(name, tensor);
   }
+  let end = 0;
+  for (const [name, tensor] of [...tensors].sort(([, a], [, b]) => a.start - b.start || a.end - b.end)) {
+    if (tensor.start < end) throw fail(`tensor ${shown(name)} begins before the one in front of it ends`);
+    end = tensor.end;
+  }
   return { tensors, metadata };
 }
 

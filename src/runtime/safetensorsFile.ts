@@ -2,7 +2,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { ELEMENT_BYTES, HEADER_LENGTH_BYTES, headerLength, parseHeader, type StoredTensor } from './safetensors.ts';
-import { convertInto } from './storedNumbers.ts';
+import { convertInto, roundInto } from './storedNumbers.ts';
 
 /** Bytes that are read in one go: few enough to stay in a processor's cache until they are converted. */
 const PIECE = 1024 * 1024;
@@ -11,12 +11,14 @@ const PIECE = 1024 * 1024;
 export interface TensorTarget {
   readonly name: string;
   readonly shape: readonly number[];
-  /** As many elements as the shape has. */
-  readonly into: Float32Array<ArrayBuffer>;
+  /** As many elements as the shape has: float32, or the bits of float16. */
+  readonly into: TargetNumbers;
 }
 
+type TargetNumbers = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
+
 /** Told each part of a target as soon as it is filled, and the bytes that it took in the file; what it throws ends the reading. */
-export type OnPart = (part: Float32Array, bytes: number) => void;
+export type OnPart = (part: TargetNumbers, bytes: number) => void;
 
 /** An open file whose header has been checked against its length. */
 export class SafetensorsFile {
@@ -27,6 +29,8 @@ export class SafetensorsFile {
   private readonly start: number;
   /** One is converted while the other is read into. */
   private buffers: readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>] = [new Uint8Array(PIECE), new Uint8Array(PIECE)];
+  /** A piece as float32, before it is rounded to float16. */
+  private readonly widened = new Float32Array(PIECE / ELEMENT_BYTES.F16);
 
   private constructor(path: string, file: FileHandle, { tensors, metadata }: ReturnType<typeof parseHeader>, start: number) {
     this.path = path;
@@ -58,7 +62,7 @@ export class SafetensorsFile {
     }
   }
 
-  /** Reads one tensor as float32. @throws C3Error('model') where it is missing, of another shape, or holds a value that is no finite number */
+  /** Reads one tensor. @throws C3Error('model') where it is missing, of another shape, or holds a value that is no finite number, or none that its place can hold */
   async read({ name, shape, into }: TensorTarget, onPart: OnPart = () => undefined): Promise<void> {
     const tensor = this.tensors.get(name);
     if (tensor === undefined) throw new C3Error('model', `${this.path}: tensor ${name} is missing; the weights do not belong to this config.json.`);
@@ -76,16 +80,18 @@ export class SafetensorsFile {
         // It is read meanwhile; where this piece ends the reading, nobody waits for it any more.
         next.catch(() => undefined);
       }
-      if (!convertInto(bytes, tensor.dtype, part)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`);
+      const numbers = part instanceof Float32Array ? part : this.widened.subarray(0, part.length);
+      if (!convertInto(bytes, tensor.dtype, numbers)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`);
+      if (!(part instanceof Float32Array) && !roundInto(numbers, part)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value beyond the reach of float16; set device.precision: float32.`);
       onPart(part, bytes.length);
     }
   }
 
   /** The bytes of a tensor from its element `from` on: float32 in the place where they stay, other types in one of two buffers that take turns. */
-  private async piece({ dtype, start }: StoredTensor, into: Float32Array<ArrayBuffer>, from: number): Promise<Uint8Array<ArrayBuffer>> {
+  private async piece({ dtype, start }: StoredTensor, into: TargetNumbers, from: number): Promise<Uint8Array<ArrayBuffer>> {
     const width = ELEMENT_BYTES[dtype];
     const length = Math.min(PIECE, (into.length - from) * width);
-    const buffer = dtype === 'F32' ? new Uint8Array(into.buffer, into.byteOffset + from * width, length) : this.otherBuffer();
+    const buffer = dtype === 'F32' && into instanceof Float32Array ? new Uint8Array(into.buffer, into.byteOffset + from * width, length) : this.otherBuffer();
     return fill(this.file, buffer.subarray(0, length), this.start + start + from * width, this.path);
   }
 

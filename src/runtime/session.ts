@@ -2,7 +2,7 @@
 import * as os from 'node:os';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import ortPackage from 'onnxruntime-node/package.json' with { type: 'json' };
-import type { Provider } from '../shared/devices.ts';
+import type { Precision, Provider } from '../shared/devices.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records.ts';
 import { DeviceTensor, type Origin } from './deviceTensor.ts';
@@ -15,6 +15,8 @@ export interface DeviceSettings {
   readonly provider?: Provider;
   /** Name of that device for the numeric environment; the processor's unless given. */
   readonly name?: string;
+  /** What loaded weights are held in; float32 unless given. */
+  readonly precision?: Precision;
 }
 
 export type Feeds = Readonly<Record<string, Tensor | DeviceTensor>>;
@@ -29,6 +31,8 @@ export interface Results {
 }
 
 export const floats = (data: Float32Array, dims: readonly number[]): Tensor => new Tensor('float32', data, dims);
+/** A float16 tensor of the numbers' bits: the runtime's binding takes no other array for them, and the package's constructor would turn this one into another. */
+export const halves = (bits: Uint16Array, dims: readonly number[]): Tensor => Object.defineProperty(new Tensor('uint16', bits, dims), 'type', { value: 'float16' });
 export const longs = (data: BigInt64Array, dims: readonly number[]): Tensor => new Tensor('int64', data, dims);
 export const ints = (data: Int32Array, dims: readonly number[]): Tensor => new Tensor('int32', data, dims);
 export const bools = (data: readonly boolean[], dims: readonly number[]): Tensor => new Tensor('bool', Uint8Array.from(data, Number), dims);

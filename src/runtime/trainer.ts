@@ -8,7 +8,7 @@ import { found, type Held } from './deviceMemory.ts';
 import { disposeAll } from './deviceTensor.ts';
 import { DeviceWeights } from './deviceWeights.ts';
 import type { AdapterOrigin, PolicyWeights } from './lora.ts';
-import { consecutiveViews, viewFeeds, type ParameterView } from './model.ts';
+import { consecutiveViews, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import { checkContexts, headChunks, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
 import { floatData, floats, keepsOutputs, Session, type DeviceSettings, type Feeds, type Outputs } from './session.ts';
 import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
@@ -16,7 +16,7 @@ import { trainedSpecs, type TransformerConfig } from './transformer.ts';
 
 /** What an adapter is trained over: a model that stays as it is. */
 export interface AdapterBase extends AdapterOrigin {
-  readonly model: Float32Array;
+  readonly model: ModelNumbers;
 }
 
 /** Everything an optimiser step changes. */

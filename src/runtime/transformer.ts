@@ -4,6 +4,7 @@
  */
 import { C3Error } from '../shared/errors.ts';
 import type { Graph, Value } from './graph.ts';
+import { cast } from './ops/elementwise.ts';
 
 export interface TransformerConfig {
   readonly vocabularySize: number;
@@ -23,6 +24,11 @@ export interface TransformerConfig {
   readonly queryKeyNorm?: boolean;
   /** How rotary frequencies are changed for long contexts. Left out: they are as `ropeTheta` gives them. */
   readonly ropeScaling?: RopeScaling;
+  /**
+   * For weights in float16: whether a matrix is made float32 for each product with it (on the CPU, which has no other), or products with it are computed in
+   * float16 (on accelerators). Everything else is float32. Left out: weights are float32.
+   */
+  readonly halves?: 'widened' | 'computed';
   /** Low-rank factors beside the matrices. They are parameters of their own, not the checkpoint's. Left out: there are none. */
   readonly adapter?: AdapterSettings;
 }
@@ -135,16 +141,25 @@ export type Parameters = ReadonlyMap<string, Value>;
 
 /** Declares the parameters as graph inputs. Graphs that must agree bit for bit all take their weights as inputs. */
 export function parameterInputs(g: Graph, config: TransformerConfig): Parameters {
-  return new Map(inputSpecs(config).map(({ name, shape }) => [name, g.floatInput(name, shape)]));
+  return new Map(inputSpecs(config).map((spec) => [spec.name, weightInput(g, config, spec)]));
 }
+
+/** A weight as an input, as the graph computes with it; the embeddings as they are held, for only a few of their rows are read. */
+export function weightInput(g: Graph, { halves }: TransformerConfig, { name, shape }: ParameterSpec, inputName = name): Value {
+  if (halves === undefined || isFactor(name)) return g.floatInput(inputName, shape);
+  const held = g.input(inputName, 'float16', shape);
+  return name === EMBEDDING || (halves === 'computed' && shape.length > 1) ? held : cast(g, held, g.float);
+}
+
+const isFactor = (name: string): boolean => /\.lora_[AB]\.weight$/.test(name);
 
 /** Declares parts of one layer, those that the architecture has, under names that do not say which layer. */
 export function layerParameterInputs(g: Graph, config: TransformerConfig, parts: readonly LayerPart[], rename: (part: LayerPart) => string = (part) => part): ReadonlyMap<LayerPart, Value> {
-  const shapes = new Map(inputSpecs(config).map(({ name, shape }) => [name, shape]));
+  const specs = new Map(inputSpecs(config).map((spec) => [spec.name, spec]));
   return new Map(
     parts.flatMap((part) => {
-      const shape = shapes.get(partName(0, part));
-      return shape === undefined ? [] : [[part, g.floatInput(rename(part), shape)] as const];
+      const spec = specs.get(partName(0, part));
+      return spec === undefined ? [] : [[part, weightInput(g, config, spec, rename(part))] as const];
     }),
   );
 }

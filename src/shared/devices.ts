@@ -8,6 +8,10 @@ export type Provider = (typeof PROVIDERS)[number];
 export const DEVICE_REQUESTS = ['auto', ...PROVIDERS] as const;
 export type DeviceRequest = (typeof DEVICE_REQUESTS)[number];
 
+/** What weights that are not trained are held in; what is trained is always float32. */
+export const PRECISIONS = ['float32', 'float16'] as const;
+export type Precision = (typeof PRECISIONS)[number];
+
 /** As people write them. */
 export const PROVIDER_TITLES: Readonly<Record<Provider, string>> = { cpu: 'CPU', webgpu: 'WebGPU', cuda: 'CUDA', dml: 'DirectML', coreml: 'CoreML' };
 

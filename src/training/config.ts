@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ESTIMATORS } from '../credit/creditBucket.ts';
 import type { AdapterStart } from '../runtime/host.ts';
 import { ADAPTER_MODULES } from '../runtime/transformer.ts';
-import { DEVICE_REQUESTS } from '../shared/devices.ts';
+import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
 import type { Sampling } from '../shared/records.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
@@ -116,7 +116,12 @@ export const configSchema = z.strictObject({
   device: z
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),
-      z.strictObject({ provider: z.enum(DEVICE_REQUESTS).default('cpu'), threads: z.int().positive().max(64).default(2) }),
+      z.strictObject({
+        provider: z.enum(DEVICE_REQUESTS).default('cpu'),
+        threads: z.int().positive().max(64).default(2),
+        /** What the model's weights are held in while an adapter is trained over them (or nothing); float16 takes half the memory and rounds them. */
+        precision: z.enum(PRECISIONS).default('float32'),
+      }),
     )
     .prefault({}),
 });
@@ -158,6 +163,7 @@ export function readConfig(text: string, source: string, overrides: readonly str
     throw fail('fanout', `[${config.fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(config.evaluator_budget)}).`);
   }
   if (config.chat.thinking && config.chat.template === 'none') throw fail('chat.thinking', 'needs chat.template: auto; plain text has no reasoning part.');
+  if (config.device.precision === 'float16' && config.adapter === null && config.steps > 0) throw fail('device.precision', 'float16 holds weights that are not trained; give the run an adapter, or leave float32.');
   if (config.task.train_file === null && config.task.evaluation_file !== null) throw fail('task.evaluation_file', 'needs task.train_file beside it.');
   if (config.task.train_file === null && config.task.levels.every((weight) => weight === 0)) throw fail('task.levels', 'needs at least one level with a positive weight.');
   return config;

@@ -215,9 +215,11 @@ class Run {
 
   /** Stores what a step taught: its weights first, then the rows that name them, then the checkpoint from which both could be had again. */
   private async keep(iteration: number, trained: string, metrics: StepMetrics): Promise<void> {
-    const { runtime, store, snapshotFolder, modelFolder } = this.dependencies;
+    const { base, runtime, store, snapshotFolder, modelFolder } = this.dependencies;
     const { steps, snapshot_every: snapshotEvery, checkpoint_every: checkpointEvery } = this.config;
-    const file = iteration % snapshotEvery === 0 || iteration === steps ? snapshotFile(snapshotFolder, trained) : null;
+    // What taught nothing left the model folder's weights.
+    const kept = trained !== base && (iteration % snapshotEvery === 0 || iteration === steps);
+    const file = kept ? snapshotFile(snapshotFolder, trained) : null;
     if (file !== null) await runtime.saveSnapshot(trained, file);
     store.transaction(() => {
       store.insertSnapshot({ id: trained, run: this.id, iteration, base: modelFolder, file });

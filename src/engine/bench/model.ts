@@ -68,7 +68,7 @@ async function measureLoading({ name, config }: MeasuredModel, shardBytes: numbe
     await writeRandomModel(home, config, { seed: 1, shardBytes, onPiece: stopIfCancelled });
     note(`a random checkpoint shaped as ${name} is written`);
     const read = await timed(() => readFiles(home, stopIfCancelled));
-    const loading = await timed(() => loadModel(home, undefined, cancelled));
+    const loading = await timed(() => loadModel(home, { precision: 'float32', cancelled }));
     note(`${String(loading.result.parameters.length)} parameters loaded`);
     const rate = (seconds: number): number => read.result / 1e9 / seconds;
     return {

@@ -1,7 +1,7 @@
 /** Matrix products. */
 import type { Graph, Value } from '../graph.ts';
 import { sumToShape } from './broadcast.ts';
-import { broadcastShape } from './elementwise.ts';
+import { broadcastShape, cast } from './elementwise.ts';
 import { reshape, transpose } from './shape.ts';
 
 /**
@@ -28,9 +28,16 @@ export function matmul(g: Graph, a: Value, b: Value): Value {
   });
 }
 
-/** x W^T for x [..., in] and a weight [out, in], as checkpoints store it. dx = dy W, dW = dy^T x, over all leading axes at once. */
+/**
+ * x W^T for x [..., in] and a weight [out, in], as checkpoints store it. dx = dy W, dW = dy^T x, over all leading axes at once.
+ * With a float16 weight, which is then none that is trained, both products are computed in float16.
+ */
 export function linear(g: Graph, x: Value, weight: Value): Value {
   const [out = 1, inner = 1] = weight.shape;
+  if (weight.dtype === 'float16') {
+    const product = (a: Value, b: Value): Value => cast(g, matmul(g, cast(g, a, 'float16'), b), x.dtype);
+    return g.compositeOf([x, weight], () => product(x, swapLast(g, weight)), (dy) => [product(dy, weight), undefined]);
+  }
   return g.compositeOf(
     [x, weight],
     () => matmul(g, x, swapLast(g, weight)),

@@ -114,7 +114,7 @@ describe('ModelPool', () => {
       probed.push(provider);
       return Promise.resolve({ passed: false, sentence: 'no adapter found', invariance: null, name: '', speedup: null });
     });
-    const on = (provider: 'cpu' | 'webgpu', threads: number): Recipe => ({ ...recipe, config: { ...recipe.config, device: { provider, threads } } });
+    const on = (provider: 'cpu' | 'webgpu', threads: number): Recipe => ({ ...recipe, config: { ...recipe.config, device: { provider, threads, precision: 'float32' } } });
     const environment = (asked: Recipe): Promise<readonly [string, number, string | null]> =>
       pool.exclusively(asked, ({ runtime, remark }) => Promise.resolve([runtime.environment.provider, runtime.environment.threads, remark] as const));
     assert.deepEqual(await environment(on('cpu', 1)), ['cpu', 1, null]);

@@ -173,6 +173,6 @@ describe('a cancelled load', () => {
   });
 
   it('is told apart from a failure', async () => {
-    await assert.rejects(loadModel(inFolder('nowhere'), undefined, () => true), (error) => error instanceof C3Error && error.kind === 'model');
+    await assert.rejects(loadModel(inFolder('nowhere'), { cancelled: () => true }), (error) => error instanceof C3Error && error.kind === 'model');
   });
 });

@@ -19,13 +19,23 @@ const UNKNOWN = { host: null, device: null };
 const ADAPTER = { rank: 16, alpha: 32, targetModules: ADAPTER_MODULES };
 
 const TRAINING: TrainingDemand = { adapter: null, adapters: 1, microBatchTokens: 2048, recompute: false, contexts: [{ contexts: 32, messages: 4, promptTokens: 300, newTokens: 64 }] };
-const DEMAND: MemoryDemand = { config: HALF_BILLION, accelerated: false, generation: [{ rows: 32, prompts: 8, promptTokens: 300, newTokens: 64 }], training: TRAINING };
+const DEMAND: MemoryDemand = { config: HALF_BILLION, precision: 'float32', accelerated: false, generation: [{ rows: 32, prompts: 8, promptTokens: 300, newTokens: 64 }], training: TRAINING };
 
 const item = (demand: MemoryDemand, name: string): number => planMemory(demand, UNKNOWN).items.filter((each) => each.name.startsWith(name)).reduce((total, { bytes }) => total + bytes, 0);
 const hostBytes = (demand: MemoryDemand): number => planMemory(demand, UNKNOWN).totals.find(({ place }) => place === 'host')?.bytes ?? NaN;
 const training = (change: Partial<TrainingDemand>): MemoryDemand => ({ ...DEMAND, training: { ...TRAINING, ...change } });
 
 describe('what is counted', () => {
+  it('two bytes for a weight that is held in float16, and what is made float32 of it where products are', () => {
+    const adapted = { ...training({ adapter: ADAPTER }), precision: 'float16' as const };
+    assert.equal(item(adapted, 'Weights (float16)') - (item(training({ adapter: ADAPTER }), 'Weights') - 4 * PARAMETERS), 2 * PARAMETERS);
+    assert.ok(item(adapted, 'Weights made float32') >= 4 * 151936 * 896);
+    assert.equal(item({ ...adapted, accelerated: true }, 'Weights made float32'), 0);
+    const { config } = DEMAND;
+    const narrow = { ...config, vocabularySize: 4096 };
+    assert.ok(hostBytes({ ...adapted, config: narrow }) < hostBytes({ ...training({ adapter: ADAPTER }), config: narrow }));
+  });
+
   it('weights and moments in float32: three sets and two moments where all is trained', () => {
     assert.equal(item(DEMAND, 'Weights'), 3 * 4 * PARAMETERS);
     assert.equal(item(DEMAND, 'Optimiser'), 2 * 4 * PARAMETERS);

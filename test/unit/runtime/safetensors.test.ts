@@ -57,6 +57,7 @@ describe('readSafetensors', () => {
     ['one offset', fileOf({ a: { dtype: 'F32', shape: [1], data_offsets: [0] } }, range(4)), /tensor a has no valid offsets/],
     ['offsets the wrong way round', fileOf({ a: entry('F32', [1], 4, 0) }, range(4)), /tensor a has no valid offsets/],
     ['data that ends early', fileOf({ a: entry('F32', [2], 0, 8) }, range(6)), /tensor a is truncated/],
+    ['tensors that share bytes', fileOf({ b: entry('F32', [1], 2, 6), a: entry('F32', [1], 0, 4) }, range(8)), /tensor b begins before the one in front of it ends/],
     ['data that starts after the end', fileOf({ a: entry('F32', [1], 100, 104) }, range(4)), /tensor a is truncated/],
     ['a name and a type that would break the line', fileOf({ ['a\n'.repeat(200)]: entry('F\n32', [1], 0, 4) }, range(4)), /tensor (a\\n){33}a has the unsupported type F\\n32;/],
     ['a shape of another size', fileOf({ a: entry('F32', [3], 0, 8) }, range(8)), /tensor a has 8 bytes where its shape needs 12/],

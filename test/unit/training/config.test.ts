@@ -38,7 +38,7 @@ describe('readConfig', () => {
       ppo: { learning_rate: 1e-4, warmup_fraction: 0.03, final_fraction: 0.1, epochs: 1, kl_coefficient: 0.01, kl_estimator: 'k3' },
       memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
       evaluation: { instances: 512, batch: 256 },
-      device: { provider: 'cpu', threads: 2 },
+      device: { provider: 'cpu', threads: 2, precision: 'float32' },
     });
     assert.deepEqual(runSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });
     assert.deepEqual(readConfig('{}', 'x'), config);
