@@ -137,7 +137,7 @@ describe('a folder that could not be loaded is refused in one sentence naming fi
     ['a truncated file', () => { const folder = copyWith('truncated'); truncateSync(join(folder, WEIGHTS), 200_000); return folder; }, WEIGHTS, 'model.'],
     ['a wrong shape', () => copyWith('shape', (entries) => { entries[EMBEDDING]?.shape.reverse(); }), WEIGHTS, EMBEDDING],
     ['a missing tensor', () => copyWith('missing', (entries) => { Reflect.deleteProperty(entries, EMBEDDING); }), WEIGHTS, EMBEDDING],
-    ['a tensor too many', () => copyWith('surplus', (entries) => { entries['model.extra'] = { dtype: 'F32', shape: [1], data_offsets: [0, 4] }; }), WEIGHTS, 'model.extra'],
+    ['a tensor too many', () => copyWith('surplus', (entries) => { entries['model.extra'] = { dtype: 'F32', shape: [0], data_offsets: [0, 0] }; }), WEIGHTS, 'model.extra'],
     ['a missing shard', () => { const folder = sharded('shard'); rmSync(join(folder, 'model-00002-of-00002.safetensors')); return folder; }, 'model-00002-of-00002.safetensors', 'model.'],
     ['a wrong shape in the second shard', () => {
       const folder = sharded('second');
