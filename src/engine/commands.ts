@@ -13,6 +13,7 @@ import { reportTable } from './bench/table.ts';
 import { creditLines } from './creditLines.ts';
 import { examine } from './doctor.ts';
 import { generateLines } from './generateLines.ts';
+import { graderNamed, gradeLines, mathLines } from './gradeLines.ts';
 import { withLineModel } from './lineModel.ts';
 import { DEFAULT_STORE } from './places.ts';
 import { readRecipe } from './recipe.ts';
@@ -225,6 +226,13 @@ async function credit(args: readonly string[]): Promise<void> {
   for await (const line of creditLines(process.stdin, (aggregates) => estimate(aggregates, estimator), estimator)) print(line);
 }
 
+async function grade(args: readonly string[]): Promise<void> {
+  const parsed = readArguments('grade', args, { kind: { type: 'string' }, grader: { type: 'string' } }, 0);
+  const kind = text(parsed, 'kind');
+  if (kind !== 'math') throw new C3Error('input', 'c3 grade needs --kind math.');
+  for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) print(line);
+}
+
 async function generate(args: readonly string[], context: CommandContext): Promise<void> {
   const options = { model: { type: 'string' }, greedy: { type: 'boolean' }, 'max-new': { type: 'string' }, seed: { type: 'string' }, thinking: { type: 'boolean' } } as const;
   const parsed = readArguments('generate', args, options, 0);
@@ -266,6 +274,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
   credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
+  grade: { usage: 'grade --kind math [--grader strict|lenient]', summary: 'JSONL {id, gold, prediction} -> {id, score, rule}', run: grade },
   generate: {
     usage: 'generate --model DIR [--greedy] [--max-new N] [--seed N] [--thinking]',
     summary: 'JSONL {id, text|ids|messages} -> {id, ids, text}; --thinking lets a chat model reason first',
