@@ -1,7 +1,7 @@
 /** Whether two values are the same: exactly, or as leniently as the published grader. */
 import { approximate } from './powers.ts';
-import type { Algebra } from './polynomial.ts';
-import { whole } from './numbers.ts';
+import type { Algebra, Quotient } from './polynomial.ts';
+import { negative, plus, whole } from './numbers.ts';
 import type { Quantity, Relation, Value } from './value.ts';
 
 export type Grader = 'strict' | 'lenient';
@@ -42,6 +42,7 @@ class Comparison {
     const golds = solutions(gold);
     const answers = solutions(answer);
     if (golds !== null || answers !== null) {
+      if (namesSeveral(golds ?? []) !== namesSeveral(answers ?? [])) return null;
       const asSet = gold.kind === 'set' || answer.kind === 'set';
       return this.#unordered(golds ?? [gold], answers ?? [answer], asSet);
     }
@@ -134,11 +135,22 @@ class Comparison {
     const asFloats = isFloat(gold) && isFloat(answer);
     if (asFloats && gold.written === 'whole') return roundHalfToEven(size) === goldSize ? { how: 'rounds to the whole gold number' } : null;
     if (!asFloats && goldSize < 0) return null;
-    return Math.abs(goldSize - size) <= 0.04 * Math.abs(goldSize) ? { how: 'within 4 % of the gold' } : null;
+    return this.#isWithin(expected, given, goldSize, size) ? { how: 'within 4 % of the gold' } : null;
+  }
+
+  /** |gold - answer| is at most 4 % of |gold|; exactly where both are rational, since 0.52 is just within of 0.5. */
+  #isWithin(gold: Quotient, answer: Quotient, goldSize: number, size: number): boolean {
+    const expected = this.#algebra.rational(gold);
+    const given = this.#algebra.rational(answer);
+    if (expected === null || given === null) return Math.abs(goldSize - size) <= 0.04 * Math.abs(goldSize);
+    const apart = plus(this.#algebra.budget, expected, negative(given));
+    return 25n * magnitude(apart.numerator) * expected.denominator <= magnitude(expected.numerator) * apart.denominator;
   }
 }
 
 const isFloat = ({ written }: Quantity): boolean => written === 'whole' || written === 'decimal';
+
+const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
 
 function roundHalfToEven(size: number): number {
   const below = Math.floor(size);
@@ -149,6 +161,11 @@ function roundHalfToEven(size: number): number {
 /** The members of what states solutions in any order, or null. */
 function solutions(value: Value): readonly Value[] | null {
   return value.kind === 'set' || value.kind === 'list' ? value.items : null;
+}
+
+/** x = 2, y = 3 is not 2, 3: which is which would be lost. */
+function namesSeveral(items: readonly Value[]): boolean {
+  return new Set(items.map((item) => (item.kind === 'labelled' ? item.label : ''))).size > 1;
 }
 
 function sameUnit(gold: Quantity, answer: Quantity): boolean {

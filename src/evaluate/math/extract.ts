@@ -52,11 +52,7 @@ export function tidyAnswer(text: string): string {
 }
 
 function lastHashLine(text: string, notes: Notes): string | null {
-  let answer: string | null = null;
-  for (const match of text.matchAll(/(?<!#)####(?!#)/gu)) {
-    answer = answerIn(restOfLine(text, match.index + match[0].length), notes) ?? answer;
-  }
-  return answer;
+  return lastOf(text.matchAll(/(?<!#)####(?!#)/gu), (start) => answerIn(restOfLine(text, start), notes));
 }
 
 /** One pass with a stack of open braces; of nested boxes the inner one starts last and wins. */
@@ -81,17 +77,28 @@ function lastBoxed(text: string, notes: Notes): string | null {
 }
 
 function lastPhrase(text: string, notes: Notes): string | null {
-  let answer: string | null = null;
-  for (const match of text.matchAll(/(?:\banswer[*_]{0,2}[ \t]{0,4}(?:is\b|[:=：])|答案?[*_]{0,2}[ \t]{0,4}(?:[:：]|(?<=答案[*_ \t]{0,6})(?:应该|应)?[是为為=]))/giu)) {
-    const rest = restOfLine(text, match.index + match[0].length).replace(/^[*_ \t]*[:：]/u, '');
-    answer = answerIn(rest.split(/\.(?=\s|$)|。/u, 1)[0] ?? '', notes) ?? answer;
+  const phrases = text.matchAll(/(?:\banswer[*_]{0,2}[ \t]{0,4}(?:is\b|[:=：])|答案?[*_]{0,2}[ \t]{0,4}(?:[:：]|(?<=答案[*_ \t]{0,6})(?:应该|应)?[是为為=]))/giu);
+  return lastOf(phrases, (start) => {
+    const rest = restOfLine(text, start).replace(/^[*_ \t]*[:：]/u, '');
+    return answerIn(rest.split(/\.(?=\s|$)|。/u, 1)[0] ?? '', notes);
+  });
+}
+
+/** The answer behind the last mark that has one; from the end, so that a text of nothing but marks costs no more than its length. */
+function lastOf(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) => string | null): string | null {
+  const starts = Array.from(marks, (match) => match.index + match[0].length);
+  for (const start of starts.reverse()) {
+    const answer = answerFrom(start);
+    if (answer !== null) return answer;
   }
-  return answer;
+  return null;
 }
 
 /** From a position to the end of its line, one character past the bound at most. */
 function restOfLine(text: string, start: number): string {
-  return text.slice(start, start + MAX_ANSWER_LENGTH + 1).split('\n', 1)[0] ?? '';
+  const rest = text.slice(start, start + MAX_ANSWER_LENGTH + 1);
+  const end = rest.indexOf('\n');
+  return end < 0 ? rest : rest.slice(0, end);
 }
 
 function answerIn(text: string, notes: Notes): string | null {

@@ -61,7 +61,7 @@ export function gradeMath(gold: string, prediction: string, grader: Grader): Mat
   const expected = goldAnswer(gold);
   const stated = statedAnswer(prediction);
   const verdict = verdictOf(expected, stated, grader);
-  if (grader === 'strict' || verdict.score === 1 || !/^(?:no-answer|whole-message)$/u.test(stated.rule)) return verdict;
+  if (grader === 'strict' || verdict.score === 1 || verdict.rule === 'limit' || !/^(?:no-answer|whole-message)$/u.test(stated.rule)) return verdict;
   const number = lastNumber(prediction);
   const second = number === null ? null : verdictOf(expected, { answer: number, rule: 'last-number' }, grader);
   return second === null || (second.score === 0 && verdict.rule !== 'no-answer') ? verdict : second;

@@ -196,6 +196,7 @@ class Lexer {
     else if (run === 'pi' || FUNCTIONS.has(run)) this.#push('name', run);
     else if (/^(?:inf|infty|infinity|oo)$/iu.test(run)) this.#push('name', 'infty');
     else if (run === 'sqrt' || run === 'cbrt') this.#push('symbol', run);
+    else if (run === 'percent') this.#push('symbol', '%');
     else this.#push('word', run);
   }
 

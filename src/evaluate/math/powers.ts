@@ -14,9 +14,10 @@ export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quo
     if (algebra.isZero(base)) throw new Unreadable();
     return algebra.number(ONE);
   }
-  const raised = { above: wholePolynomialPower(algebra, base.above, Number(size)), below: wholePolynomialPower(algebra, base.below, Number(size)) };
-  const rooted = algebra.reduced(constant.denominator === 1n ? raised : root(algebra, raised, Number(constant.denominator)));
-  return constant.numerator < 0n ? algebra.inverted(rooted) : rooted;
+  // In lowest terms a root of even order has an odd power outside, so the root may be taken first.
+  const rooted = constant.denominator === 1n ? base : root(algebra, base, Number(constant.denominator));
+  const raised = algebra.reduced({ above: wholePolynomialPower(algebra, rooted.above, Number(size)), below: wholePolynomialPower(algebra, rooted.below, Number(size)) });
+  return constant.numerator < 0n ? algebra.inverted(raised) : raised;
 }
 
 /** The real root, or an imaginary square root. @throws LimitReached, Unreadable */

@@ -7,7 +7,7 @@ const SAME_UNIT: Readonly<Record<string, string>> = {
   'meter': 'm meters metre metres 米 公尺', 'kilometer': 'km kms kilometers kilometre kilometres 千米 公里', 'inch': 'in inches', 'foot': 'ft feet', 'yard': 'yd yds yards', 'mile': 'mi miles 英里',
   'milligram': 'mg milligrams 毫克', 'gram': 'g grams 克', 'kilogram': 'kg kgs kilograms kilo kilos 千克 公斤', 'tonne': 'tonnes ton tons 吨', 'ounce': 'oz ounces', 'pound': 'lb lbs pounds',
   'milliliter': 'ml milliliters millilitre millilitres 毫升', 'liter': 'l L liters litre litres 升', 'gallon': 'gal gallons', 'second': 's sec secs seconds 秒', 'minute': 'min mins minutes 分钟', 'hour': 'h hr hrs hours 小时',
-  'day': 'days 天 日', 'week': 'wk weeks 周 星期', 'month': 'months 月 个月', 'year': 'yr yrs years 年', 'degree': 'degrees 度', 'radian': 'rad radians 弧度', 'dollar': 'dollars usd 美元', 'cent': 'cents', 'euro': 'euros eur 欧元', 'yuan': 'rmb cny 元 块 元钱 块钱 人民币',
+  'day': 'days 天 日', 'week': 'wk weeks 周 星期', 'month': 'months 月 个月', 'year': 'yr yrs years 年', 'degree': 'degrees 度', 'celsius': 'C', 'fahrenheit': 'F', 'radian': 'rad radians 弧度', 'dollar': 'dollars usd 美元', 'cent': 'cents', 'euro': 'euros eur 欧元', 'yuan': 'rmb cny 元 块 元钱 块钱 人民币',
   'newton': 'N newtons', 'joule': 'J joules', 'watt': 'W watts', 'volt': 'V volts', 'ampere': 'A amperes', 'hertz': 'hz', 'kelvin': 'K kelvins', 'mile/hour': 'mph', 'kilometer/hour': 'kmh kph kmph', 'square': 'sq', 'person': 'people persons 人', 'percentage point': 'percentage points', 'unit': 'units',
   'meter^2': '平方米 平方公尺', 'centimeter^2': '平方厘米', 'decimeter^2': '平方分米', 'kilometer^2': '平方千米 平方公里', 'meter^3': '立方米', 'centimeter^3': '立方厘米', 'decimeter^3': '立方分米', 'hectare': 'ha hectares 公顷', 'foot^2': 'sqft',
 };
