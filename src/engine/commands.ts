@@ -1,6 +1,6 @@
 /** One function for each command of the command line. */
 import { resolve } from 'node:path';
-import { estimate, ESTIMATORS } from '../credit/creditBucket.ts';
+import { CREDIT_ESTIMATORS } from '../credit/estimators.ts';
 import { DRAWS_WORDS, drawsOf } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { RunProgress } from '../shared/engineProtocol.ts';
@@ -10,7 +10,7 @@ import type { StoreReader } from '../store/reader.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { runSuite, SUITE_NAMES } from './bench/suites.ts';
 import { reportTable } from './bench/table.ts';
-import { creditLines } from './creditLines.ts';
+import { creditLines, estimatorNamed } from './creditLines.ts';
 import { examine } from './doctor.ts';
 import { generateLines } from './generateLines.ts';
 import { graderNamed, gradeLines, mathLines } from './gradeLines.ts';
@@ -220,10 +220,7 @@ async function doctor(args: readonly string[], context: CommandContext): Promise
 
 async function credit(args: readonly string[]): Promise<void> {
   const parsed = readArguments('credit', args, { estimator: { type: 'string' } }, 0);
-  const name = text(parsed, 'estimator');
-  const estimator = ESTIMATORS.find((known) => known === name);
-  if (estimator === undefined) throw new C3Error('input', `c3 credit needs --estimator with one of ${ESTIMATORS.join(', ')}.`);
-  for await (const line of creditLines(process.stdin, (aggregates) => estimate(aggregates, estimator), estimator)) print(line);
+  for await (const line of creditLines(process.stdin, estimatorNamed(text(parsed, 'estimator')))) print(line);
 }
 
 async function grade(args: readonly string[]): Promise<void> {
@@ -273,7 +270,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] [--json]', summary: 'replay one decision', run: replay },
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
-  credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
+  credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, run: credit },
   grade: { usage: 'grade --kind math [--grader strict|lenient]', summary: 'JSONL {id, gold, prediction} -> {id, score, rule}', run: grade },
   generate: {
     usage: 'generate --model DIR [--greedy] [--max-new N] [--seed N] [--thinking]',
