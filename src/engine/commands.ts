@@ -13,6 +13,7 @@ import { reportTable } from './bench/table.ts';
 import { creditLines, estimatorNamed } from './creditLines.ts';
 import { examine } from './doctor.ts';
 import { generateLines } from './generateLines.ts';
+import { passRuleNamed, pythonLines, withPythonGrader } from './gradePython.ts';
 import { graderNamed, gradeLines, mathLines } from './gradeLines.ts';
 import { withLineModel } from './lineModel.ts';
 import { DEFAULT_STORE } from './places.ts';
@@ -226,7 +227,13 @@ async function credit(args: readonly string[]): Promise<void> {
 async function grade(args: readonly string[]): Promise<void> {
   const parsed = readArguments('grade', args, { kind: { type: 'string' }, grader: { type: 'string' } }, 0);
   const kind = text(parsed, 'kind');
-  if (kind !== 'math') throw new C3Error('input', 'c3 grade needs --kind math.');
+  if (kind === 'python') {
+    await withPythonGrader(passRuleNamed(text(parsed, 'grader')), async (grader) => {
+      for await (const line of gradeLines(process.stdin, pythonLines(grader))) print(line);
+    });
+    return;
+  }
+  if (kind !== 'math') throw new C3Error('input', 'c3 grade needs --kind math or --kind python.');
   for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) print(line);
 }
 
@@ -271,7 +278,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
   credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, run: credit },
-  grade: { usage: 'grade --kind math [--grader strict|lenient]', summary: 'JSONL {id, gold, prediction} -> {id, score, rule}', run: grade },
+  grade: { usage: 'grade --kind math|python [--grader strict|lenient|fraction]', summary: 'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}', run: grade },
   generate: {
     usage: 'generate --model DIR [--greedy] [--max-new N] [--seed N] [--thinking]',
     summary: 'JSONL {id, text|ids|messages} -> {id, ids, text}; --thinking lets a chat model reason first',
