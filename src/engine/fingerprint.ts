@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../policy/tokenizer.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { Instance } from '../shared/records.ts';
+import { testsText } from '../store/instanceTests.ts';
 import type { Fingerprint, Recipe, RunData } from './recipe.ts';
 
 /** The hashes of a recipe's tokenizer and data as they are now. @throws C3Error('model') */
@@ -29,7 +30,8 @@ export async function changeSince(recipe: Recipe, stored: Fingerprint | null, cu
 
 function instancesHash(instances: readonly Instance[]): string {
   const hash = createHash('sha256');
-  for (const { uid, uidSha, question, answer } of instances) hash.update(`${JSON.stringify([uid, uidSha, question, answer])}\n`);
+  // Instances without tests hash as they did before there were any.
+  for (const { uid, uidSha, question, answer, tests } of instances) hash.update(`${JSON.stringify([uid, uidSha, question, answer, ...(tests === undefined ? [] : [testsText(tests)])])}\n`);
   return hash.digest('hex');
 }
 
