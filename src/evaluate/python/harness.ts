@@ -178,7 +178,8 @@ NOW = Judged()
 def proxy(name):
     def candidate(*args, **kwargs):
         try:
-            request = b'C' + json.dumps({'name': name, 'args': pack(list(args)), 'kwargs': pack(kwargs)}).encode()
+            # Deeper than what a candidate may return: its own values can always be given back to it.
+            request = b'C' + json.dumps({'name': name, 'args': pack(list(args), DEPTH + 10), 'kwargs': pack(kwargs, DEPTH + 10)}).encode()
         except Unfit as error:
             NOW.unsendable = str(error)
             raise NotBuiltin(str(error)) from None
@@ -218,6 +219,15 @@ def names_of(code):
         if isinstance(constant, types.CodeType):
             found |= names_of(constant)
     return found
+
+def shadowed(tests):
+    "The builtin whose name the tests' subject bears, as in assert sum(10, 15) == 6; None where the tests call anything that is no builtin."
+    trees = [ast.parse(test) for test in tests]
+    called = {node.func.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    if not trees or not all(hasattr(builtins, name) for name in called):
+        return None
+    # Breadth first: the outermost call comes first.
+    return next((node.func.id for node in ast.walk(trees[0]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)), None)
 
 class Numpy(types.ModuleType):
     "The little of numpy that the generated tests of MBPP+ use: comparing numbers within a tolerance."
@@ -295,8 +305,9 @@ def judge(request):
         broken = trial(prepare)
         if broken is None and outcomes.pop()[0] != 'passed' and NOW.calls == 0:
             broken = 'the setup fails by itself'
-        if asked['entryPoint']:
-            space[asked['entryPoint']] = proxy(asked['entryPoint'])
+        subject = asked['entryPoint'] or shadowed(asked['tests'])
+        if subject:
+            space[subject] = proxy(subject)
         work = [lambda code=code: exec(code, space) for code in single]
         if asked['test'].strip():
             work.append(script)

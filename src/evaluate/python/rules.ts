@@ -35,7 +35,7 @@ export const DEFAULT_LIMITS: PythonLimits = { seconds: 10, memory: 512, output: 
  * wrong-answer (a test's assertion, or any exception of the test itself) | candidate-exception (reached the test) |
  * not-a-builtin (returned something that is no exact builtin value) | does-not-compile | load-error (an exception while it loaded) |
  * exit (left the interpreter) | time-limit | memory-limit | output-limit | message-limit | call-limit | code-limit |
- * forbidden (reached out of the sandbox) | crash (took the interpreter with it, twice) | test-limit (a value of the candidate
+ * forbidden (reached out of the sandbox) | crash (broke the interpreter, or took its process with it twice) | test-limit (a value of the candidate
  * keeps the tests from ending) |
  * and, masked: no-tests | tests-broken (they fail without the candidate or need what is not here) | sandbox (did not start or died by itself).
  */
