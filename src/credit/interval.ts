@@ -82,10 +82,21 @@ export function meanInterval(values: readonly number[]): DifferenceInterval | nu
     const interval = wilson(successes(values), n);
     return interval === null ? null : { ...interval, method: 'wilson' };
   }
+  const interval = student(values);
+  return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'student' };
+}
+
+/**
+ * Student's t interval of a mean.
+ * @returns null without values; null bounds for fewer than two or all equal
+ */
+export function student(values: readonly number[]): Interval | null {
+  const n = values.length;
+  if (n === 0) return null;
   const value = mean(values);
-  if (n < 2 || !hasSpread(values)) return { value, low: null, high: null, n, method: 'none' };
+  if (!hasSpread(values)) return { value, low: null, high: null, n };
   const reach = studentTQuantile((1 + LEVEL) / 2, n - 1) * Math.sqrt(squaredDeviations(values) / (n - 1) / n);
-  return { value, low: value - reach, high: value + reach, n, method: 'student' };
+  return { value, low: value - reach, high: value + reach, n };
 }
 
 /**

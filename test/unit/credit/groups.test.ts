@@ -141,7 +141,7 @@ describe('intervals of means', () => {
     const half = weightedDifferenceInterval(first, second, 0.5);
     assert.equal(half?.value, 0.75 - 0.2);
     // Wilson: 3 of 4 [0.300642, 0.954413], 2 of 5 [0.117621, 0.769279].
-    close([half?.low, half?.high], [0.55 - Math.hypot(0.75 - 0.300642, 0.5 * (0.769279 - 0.4)), 0.55 + Math.hypot(0.954413 - 0.75, 0.5 * (0.4 - 0.117621))], 5e-6);
+    close([half.low, half.high], [0.55 - Math.hypot(0.75 - 0.300642, 0.5 * (0.769279 - 0.4)), 0.55 + Math.hypot(0.954413 - 0.75, 0.5 * (0.4 - 0.117621))], 5e-6);
     // Welch's interval takes the scaled sample as it is.
     const [a, b] = [[0.2, 0.7, 0.4], [0.1, 0.5, 0.9]];
     assert.deepEqual(weightedDifferenceInterval(a, b, 0.5), { ...differenceInterval(a, b.map((value) => value / 2)) });
