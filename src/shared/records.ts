@@ -161,7 +161,8 @@ export interface Episode extends NewEpisode {
   readonly answer: string;
 }
 
-export type BucketOrigin = 'training' | 'request';
+/** training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported, to be measured on. */
+export type BucketOrigin = 'training' | 'request' | 'diagnostic';
 
 /** One context instance in one sampling group. */
 export interface NewBucket {
