@@ -31,6 +31,11 @@ const START_SECONDS = 120;
 /** What waits without computing ends after this many times its seconds by the clock. */
 const WALL_FACTOR = 10;
 const WATCH_MILLISECONDS = 50;
+/**
+ * What a shell lays around the process for the case that no parent is left to end it: no core, no file that grows, limited
+ * processor time, and, where the system can, its end with its parent's.
+ */
+const ENCLOSE = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
 /** Ticks per second in /proc, fixed by Linux's interface. */
 const TICKS = 100;
 
@@ -65,8 +70,7 @@ export class SandboxProcess {
       '--max-old-space-size=512',
       ...[program, pyodide, role, String(memory * 2 ** 20), String(output), String(message)],
     ];
-    // The shell's limits hold where no parent is left to end the process.
-    const command = process.platform === 'win32' ? node : ['/bin/sh', '-c', `ulimit -c 0; ulimit -f 0; ulimit -t ${String(Math.ceil(LIFETIME + seconds + GRACE))}; exec "$@"`, 'sandbox', ...node];
+    const command = process.platform === 'win32' ? node : ['/bin/sh', '-c', ENCLOSE, 'sandbox', String(Math.ceil(LIFETIME + seconds + GRACE)), ...node];
     const env = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
     this.#child = spawn(command[0] ?? '', command.slice(1), { stdio: ['pipe', 'pipe', 'ignore'], env, cwd: pyodide, windowsHide: true });
     living.add(this.#child);
