@@ -12,12 +12,14 @@ import { runSuite, SUITE_NAMES } from './bench/suites.ts';
 import { reportTable } from './bench/table.ts';
 import { creditLines, estimatorNamed } from './creditLines.ts';
 import { examine } from './doctor.ts';
+import { exportBuckets } from './exchangeExport.ts';
+import { importBuckets } from './exchangeImport.ts';
 import { generateLines } from './generateLines.ts';
 import { passRuleNamed, pythonLines, withPythonGrader } from './gradePython.ts';
 import { graderNamed, gradeLines, mathLines } from './gradeLines.ts';
 import { withLineModel } from './lineModel.ts';
 import { DEFAULT_STORE } from './places.ts';
-import { readRecipe } from './recipe.ts';
+import { parseRecipe, protocolOf, readRecipe } from './recipe.ts';
 import { scoreLines } from './scoreLines.ts';
 import { EngineService } from './service.ts';
 import { bucketWords, summaryWords } from './words.ts';
@@ -224,6 +226,30 @@ async function credit(args: readonly string[]): Promise<void> {
   for await (const line of creditLines(process.stdin, estimatorNamed(text(parsed, 'estimator')))) print(line);
 }
 
+async function exportRun(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('export', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, format: { type: 'string' }, out: { type: 'string' } }, 0);
+  const [id, out] = [text(parsed, 'run'), text(parsed, 'out')];
+  if (id === null || out === null || text(parsed, 'format') !== 'buckets') throw new C3Error('input', 'c3 export needs --run RUN --format buckets --out PATH.');
+  await withService(storePath(parsed, context), (service) => {
+    const protocol = service.reading((store) => protocolOf(parseRecipe(store.runConfig(id), id)));
+    const report = service.reading((store) => exportBuckets(store, id, protocol, resolve(context.folder, out)));
+    if (parsed.values['json'] === true) print(JSON.stringify(report));
+    else print(`${String(report.buckets)} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${String(report.leftOut)} without any return were left out`}`);
+    return Promise.resolve();
+  });
+}
+
+async function importFile(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('import', args, { ...STORE, ...JSON_FLAG }, 1);
+  const file = parsed.positionals[0];
+  if (file === undefined) throw new C3Error('input', 'c3 import needs the path of a bucket file.');
+  await withService(storePath(parsed, context), async (service) => {
+    const report = await importBuckets(service.writer(), resolve(context.folder, file), new Date().toISOString());
+    if (parsed.values['json'] === true) print(JSON.stringify(report));
+    else print(`Run ${report.run}: ${String(report.buckets)} buckets with ${String(report.alternatives)} alternatives. Look at it with c3 diagnose --run ${report.run}`);
+  });
+}
+
 async function grade(args: readonly string[]): Promise<void> {
   const parsed = readArguments('grade', args, { kind: { type: 'string' }, grader: { type: 'string' } }, 0);
   const kind = text(parsed, 'kind');
@@ -277,6 +303,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] [--json]', summary: 'replay one decision', run: replay },
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
+  export: { usage: 'export --run RUN --format buckets --out PATH [--json]', summary: "write a run's buckets in the C3 authors' format", run: exportRun },
+  import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a run of its own", run: importFile },
   credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, run: credit },
   grade: { usage: 'grade --kind math|python [--grader strict|lenient|fraction]', summary: 'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}', run: grade },
   generate: {

@@ -25,7 +25,7 @@ describe('readConfig', () => {
       model: 'bundled',
       adapter: null,
       protocol: 'bundled',
-      task: { train_file: null, evaluation_file: null, levels: [1, 1, 1, 1], refuse_overlap: true },
+      task: { name: 'arithmetic', train_file: null, evaluation_file: null, format: 'auto', show_tests: 'first', levels: [1, 1, 1, 1], refuse_overlap: true },
       steps: 36,
       instances_per_step: 32,
       checkpoint_every: 6,
