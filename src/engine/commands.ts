@@ -1,6 +1,6 @@
 /** One function for each command of the command line. */
 import { resolve } from 'node:path';
-import { estimate, ESTIMATORS } from '../credit/creditBucket.ts';
+import { CREDIT_ESTIMATORS } from '../credit/estimators.ts';
 import { DEVICE_REQUESTS, type DeviceRequest } from '../shared/devices.ts';
 import { DRAWS_WORDS, drawsOf } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -11,15 +11,19 @@ import type { StoreReader } from '../store/reader.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { runSuite, SUITE_NAMES } from './bench/suites.ts';
 import { reportTable } from './bench/table.ts';
-import { creditLines } from './creditLines.ts';
+import { creditLines, estimatorNamed } from './creditLines.ts';
 import { examine } from './doctor.ts';
+import { exportBuckets } from './exchangeExport.ts';
+import { importBuckets } from './exchangeImport.ts';
 import { WEIGHT_FORMATS } from './exportWeights.ts';
 import { generateLines } from './generateLines.ts';
+import { passRuleNamed, pythonLines, withPythonGrader } from './gradePython.ts';
+import { graderNamed, gradeLines, mathLines } from './gradeLines.ts';
 import { withLineModel } from './lineModel.ts';
 import { modelCommand, planCommand, type ModelCommandContext } from './modelCommands.ts';
 import type { LoadControl } from './models.ts';
 import { DEFAULT_STORE } from './places.ts';
-import { readRecipe } from './recipe.ts';
+import { parseRecipe, protocolOf, readRecipe } from './recipe.ts';
 import { scoreLines } from './scoreLines.ts';
 import { EngineService } from './service.ts';
 import { bucketWords, loadingWords, summaryWords } from './words.ts';
@@ -236,10 +240,53 @@ async function doctor(args: readonly string[], context: CommandContext): Promise
 
 async function credit(args: readonly string[]): Promise<void> {
   const parsed = readArguments('credit', args, { estimator: { type: 'string' } }, 0);
-  const name = text(parsed, 'estimator');
-  const estimator = ESTIMATORS.find((known) => known === name);
-  if (estimator === undefined) throw new C3Error('input', `c3 credit needs --estimator with one of ${ESTIMATORS.join(', ')}.`);
-  for await (const line of creditLines(process.stdin, (aggregates) => estimate(aggregates, estimator), estimator)) print(line);
+  for await (const line of creditLines(process.stdin, estimatorNamed(text(parsed, 'estimator')))) print(line);
+}
+
+const EXPORT_FORMATS = ['buckets', ...WEIGHT_FORMATS] as const;
+
+async function exportRun(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('export', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, format: { type: 'string' }, out: { type: 'string' }, step: { type: 'string' } }, 0);
+  const [run, format, out] = [text(parsed, 'run'), EXPORT_FORMATS.find((known) => known === text(parsed, 'format')), text(parsed, 'out')];
+  if (run === null || out === null) throw new C3Error('input', 'c3 export needs --run RUN and --out with a path where nothing is yet.');
+  if (format === undefined) throw new C3Error('input', `c3 export needs --format with one of ${EXPORT_FORMATS.join(', ')}.`);
+  const step = text(parsed, 'step') === null ? null : whole(parsed, 'step', 0, 0);
+  const [path, json] = [resolve(context.folder, out), parsed.values['json'] === true];
+  await withService(storePath(parsed, context), async (service) => {
+    if (format !== 'buckets') {
+      const folders = await service.exportWeights(run, step, format, path, context.cancelled);
+      print(json ? JSON.stringify({ folders }) : folders.join('\n'));
+      return;
+    }
+    if (step !== null) throw new C3Error('input', 'c3 export --format buckets writes all steps; leave out --step.');
+    const protocol = service.reading((store) => protocolOf(parseRecipe(store.runConfig(run), run)));
+    const report = service.reading((store) => exportBuckets(store, run, protocol, path));
+    print(json ? JSON.stringify(report) : `${String(report.buckets)} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${String(report.leftOut)} without any return were left out`}`);
+  });
+}
+
+async function importFile(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('import', args, { ...STORE, ...JSON_FLAG }, 1);
+  const file = parsed.positionals[0];
+  if (file === undefined) throw new C3Error('input', 'c3 import needs the path of a bucket file.');
+  await withService(storePath(parsed, context), async (service) => {
+    const report = await importBuckets(service.writer(), resolve(context.folder, file), new Date().toISOString());
+    if (parsed.values['json'] === true) print(JSON.stringify(report));
+    else print(`Run ${report.run}: ${String(report.buckets)} buckets with ${String(report.alternatives)} alternatives. Look at it with c3 diagnose --run ${report.run}`);
+  });
+}
+
+async function grade(args: readonly string[]): Promise<void> {
+  const parsed = readArguments('grade', args, { kind: { type: 'string' }, grader: { type: 'string' } }, 0);
+  const kind = text(parsed, 'kind');
+  if (kind === 'python') {
+    await withPythonGrader(passRuleNamed(text(parsed, 'grader')), async (grader) => {
+      for await (const line of gradeLines(process.stdin, pythonLines(grader))) print(line);
+    });
+    return;
+  }
+  if (kind !== 'math') throw new C3Error('input', 'c3 grade needs --kind math or --kind python.');
+  for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) print(line);
 }
 
 async function generate(args: readonly string[], context: CommandContext): Promise<void> {
@@ -276,17 +323,6 @@ function adapterFolder(parsed: ParsedArguments, { folder }: CommandContext): str
   return adapter === null ? null : resolve(folder, adapter);
 }
 
-async function exportRun(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('export', args, { ...STORE, run: { type: 'string' }, format: { type: 'string' }, out: { type: 'string' }, step: { type: 'string' } }, 0);
-  const [run, format, out] = [text(parsed, 'run'), WEIGHT_FORMATS.find((known) => known === text(parsed, 'format')), text(parsed, 'out')];
-  if (run === null || out === null) throw new C3Error('input', 'c3 export needs --run RUN and --out with a new folder.');
-  if (format === undefined) throw new C3Error('input', `c3 export needs --format with one of ${WEIGHT_FORMATS.join(', ')}.`);
-  const step = text(parsed, 'step') === null ? null : whole(parsed, 'step', 0, 0);
-  await withService(storePath(parsed, context), async (service) => {
-    for (const folder of await service.exportWeights(run, step, format, resolve(context.folder, out), context.cancelled)) print(folder);
-  });
-}
-
 /** The device that --device names; null where it is not given. */
 function deviceRequest(parsed: ParsedArguments): DeviceRequest | null {
   const given = text(parsed, 'device');
@@ -311,14 +347,16 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] [--json]', summary: 'replay one decision', run: replay },
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
-  credit: { usage: 'credit --estimator NAME', summary: 'JSONL {id, alternatives: [{returns}]} -> credits', run: credit },
+  export: { usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]', summary: "a run's buckets in the C3 authors' format, or what it trained as PEFT or Hugging Face folders", run: exportRun },
+  import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a run of its own", run: importFile },
+  credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, run: credit },
+  grade: { usage: 'grade --kind math|python [--grader strict|lenient|fraction]', summary: 'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}', run: grade },
   generate: {
     usage: 'generate --model DIR [--adapter DIR] [--greedy] [--max-new N] [--seed N] [--thinking]',
     summary: 'JSONL {id, text|ids|messages} -> {id, ids, text}; --thinking lets a chat model reason first',
     run: generate,
   },
   score: { usage: 'score --model DIR [--adapter DIR]', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
-  export: { usage: 'export --run RUN --format adapter|model --out DIR [--step N]', summary: 'write what a run trained as PEFT (adapter) or Hugging Face (model) folders', run: exportRun },
   model: { usage: 'model FOLDER [--test] [--json]', summary: 'what a model folder holds; --test loads it and tries it', run: (args, context) => modelCommand(args, forModels(context)) },
   plan: { usage: 'plan [CONFIG] [--override k=v ...] [--json]', summary: 'what a run would need of memory and cost at most', run: (args, context) => planCommand(args, forModels(context)) },
   doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },

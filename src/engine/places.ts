@@ -1,5 +1,8 @@
 /** Where the engine finds what comes with the product, run from source or from the bundle. */
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { SandboxPlaces } from '../evaluate/python/sandboxProcess.ts';
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
@@ -9,6 +12,12 @@ export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js',
 /** Entry of the process that examines a provider. */
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
 
+/** The process that runs Python of others, and its interpreter. */
+export const SANDBOX_PLACES: SandboxPlaces = {
+  entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),
+  pyodide: packageFolder('pyodide'),
+};
+
 /** The bundled team: weights, tokenizer, protocol. */
 export const BUNDLED_TEAM = fileURLToPath(new URL(FROM_SOURCE ? '../../media/team' : '../media/team', import.meta.url));
 
@@ -17,3 +26,12 @@ export const PACKAGE_FILE = fileURLToPath(new URL(FROM_SOURCE ? '../../package.j
 
 /** Where a store lies unless told otherwise, below the workspace or the current folder. */
 export const DEFAULT_STORE = '.c3/c3.sqlite';
+
+/** Where a package lies that is read and never imported; null where it is not installed. */
+function packageFolder(name: string): string | null {
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+  } catch {
+    return null;
+  }
+}

@@ -13,6 +13,7 @@ await pretrain(
   {
     folder,
     workFolder,
+    task: 'arithmetic',
     seed: 1,
     phases: [
       // First careful work on large numbers, then demonstrations of mixed care at the level that the team is trained on.

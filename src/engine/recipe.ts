@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { renderingSchema, type Rendering } from '../policy/rendering.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { Instance } from '../shared/records.ts';
-import { loadJsonl } from '../tasks/jsonl.ts';
+import { loadInstances } from '../tasks/load.ts';
+import { describeOverlap, overlapReport, refuseOverlap } from '../tasks/overlap.ts';
 import { generateSplit } from '../tasks/split.ts';
-import { assertNoOverlap } from '../tasks/uid.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { configSchema, readConfig, type RunConfig } from '../training/config.ts';
@@ -89,16 +89,17 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const { task, evaluation } = config;
   if (task.train_file === null) {
     const count = Math.max(1, config.steps * config.instances_per_step);
-    const split = generateSplit({ seed: `run-${String(config.seed)}`, train: count, evaluation: evaluation.instances, levels: task.levels });
-    assertNoOverlap(split.train, split.evaluation);
+    const split = generateSplit({ task: task.name, seed: `run-${String(config.seed)}`, train: count, evaluation: evaluation.instances, levels: task.levels });
+    refuseOverlap(overlapReport(split.train, split.evaluation));
     return { ...split, remarks: [] };
   }
   const remarks: string[] = [];
   const load = async (name: string, limit?: number): Promise<Instance[]> => {
     const path = resolve(folder, name);
-    const { instances, duplicates } = await loadJsonl(path, limit === undefined ? {} : { limit });
+    const { instances, duplicates, contradicted, format } = await loadInstances(path, { format: task.format, showTests: task.show_tests, ...(limit === undefined ? {} : { limit }) });
+    remarks.push(`${path}: ${String(instances.length)} instances, read as ${format}.`);
     if (duplicates > 0) remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
-    if (instances.length === 0) throw new C3Error('input', `${path} holds no instances; give at least one line.`);
+    if (contradicted.length > 0) remarks.push(`${path}: ${String(contradicted.length)} of them have another answer than the one that was kept, first ${JSON.stringify(contradicted[0])}.`);
     return instances;
   };
   const all = await load(task.train_file);
@@ -106,7 +107,9 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   let held: Instance[] = [];
   if (task.evaluation_file !== null && evaluation.instances > 0) {
     held = await load(task.evaluation_file, evaluation.instances);
-    if (task.refuse_overlap) assertNoOverlap(train, held);
+    const overlap = overlapReport(train, held);
+    if (task.refuse_overlap) refuseOverlap(overlap);
+    remarks.push(...describeOverlap(overlap));
   } else if (evaluation.instances > 0) {
     held = all.slice(0, Math.min(evaluation.instances, Math.floor(all.length / 4)));
     train = all.slice(held.length);

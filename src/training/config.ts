@@ -7,6 +7,8 @@ import { ADAPTER_MODULES } from '../runtime/transformer.ts';
 import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
 import type { Sampling } from '../shared/records.ts';
+import { SHOWN_TESTS, TASK_FORMATS } from '../tasks/formats.ts';
+import { TASK_NAMES } from '../tasks/split.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
 
@@ -46,12 +48,18 @@ export const configSchema = z.strictObject({
   protocol: z.string().min(1).default('bundled'),
   task: z
     .strictObject({
-      /** Generated arithmetic unless files are given. */
+      /** The bundled task whose instances are generated unless files are given. */
+      name: z.enum(TASK_NAMES).default('arithmetic'),
+      /** JSONL or CSV, relative to the file. */
       train_file: z.string().min(1).nullable().default(null),
       evaluation_file: z.string().min(1).nullable().default(null),
-      /** Mix weights of the arithmetic levels 1 to 8. */
+      /** The form of the files' rows; auto recognises it by the first one. */
+      format: z.enum(TASK_FORMATS).default('auto'),
+      /** How many of its tests an MBPP question shows; they alone name the function. */
+      show_tests: z.enum(SHOWN_TESTS).default('first'),
+      /** Mix weights of the bundled task's levels: arithmetic has 8, python 6. */
       levels: z.array(z.number().min(0)).min(1).max(8).default([1, 1, 1, 1]),
-      /** Stop when a training question is also evaluated. */
+      /** Stop when a training question is also evaluated, be it in other case or whitespace. */
       refuse_overlap: z.boolean().default(true),
     })
     .prefault({}),
