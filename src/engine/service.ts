@@ -16,6 +16,7 @@ import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
 import { changeSince, fingerprintOf } from './fingerprint.ts';
+import { sampleDiagnostics, type SampleControl, type SampleSettings } from './diagnoseSample.ts';
 import { ModelPool, type LentPolicy, type WeightsFinder } from './models.ts';
 import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
 import { Weights } from './weights.ts';
@@ -185,6 +186,17 @@ export class EngineService {
     const rules = { protocol: protocolOf(recipe), evaluator: answerEvaluator, returnBound: recipe.config.credit.return_clip };
     const cancelled = this.stopping(control.cancelled);
     return this.tracked(verifyReplays(store, replays, this.lender(run, recipe, cancelled), rules, { ...control, cancelled }));
+  }
+
+  /** Samples buckets of a run to be measured on, and stores them. @returns the sample's number @throws C3Error; CancelledError, keeping the complete buckets */
+  async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
+    this.reading((store) => store.run(run));
+    const store = this.writer();
+    const recipe = parseRecipe(store.runConfig(run), run);
+    const { config } = recipe;
+    const cancelled = this.stopping(control.cancelled);
+    const dependencies = { store, protocol: protocolOf(recipe), evaluator: answerEvaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: this.lender(run, recipe, cancelled) };
+    return this.tracked(sampleDiagnostics(run, settings, dependencies, { ...control, cancelled }));
   }
 
   /** The paper's failure classes over every bucket of a run. */

@@ -33,6 +33,8 @@ export interface ReplayDependencies {
   readonly seed: number;
   readonly returnBound: number;
   readonly credit: CreditRule;
+  /** What the bucket is for: a user's request, unless it is to be measured on. */
+  readonly origin?: 'request' | 'diagnostic';
 }
 
 export interface ReplayControl {
@@ -99,7 +101,7 @@ class Replaying {
     this.bucket = store.transaction(() => {
       const bucket = store.insertBucket({
         run: decision.run,
-        origin: 'request',
+        origin: dependencies.origin ?? 'request',
         iteration: number,
         instance: decision.instance,
         eventType: decision.eventType,
