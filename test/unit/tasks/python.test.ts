@@ -139,8 +139,8 @@ test('four or five tests begin with an ordinary input and reach edge cases', () 
     assert.equal(new Set(tests.tests).size, tests.tests.length, question);
     assert.ok(!edge(inputs[0] ?? []), question);
   }
-  const reached = SAMPLE.filter(({ question, tests }) => tests.tests.some((line) => edge(readAssert(line, read(question).called).inputs)));
-  assert.ok(reached.length / SAMPLE.length > 0.95, `${reached.length}`);
+  const edges = SAMPLE.map(({ question, tests }) => tests.tests.filter((line) => edge(readAssert(line, read(question).called).inputs)).length);
+  assert.ok(edges.filter((found) => found >= 2).length / SAMPLE.length > 0.75, `${edges.filter((found) => found >= 2).length}`);
 });
 
 test('a demonstration is a plan of one line and a function that begins with it; the hasty one differs in one of its two lines', () => {
