@@ -129,12 +129,11 @@ function* episodeMessages(store: StoreReader, run: string, iteration: number): G
   }
 }
 
-/** The first message of each context at one of the positions. */
+/** One message of each context at one of the positions. */
 function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): Message[] {
   const found = new Map<string, Message>();
   for (const message of messages) {
-    const key = `${message.snapshot} ${String(message.position)} ${message.contextKey}`;
-    if (positions.has(message.position) && !found.has(key)) found.set(key, message);
+    if (positions.has(message.position)) found.set(`${message.snapshot} ${String(message.position)} ${message.contextKey}`, message);
   }
   return [...found.values()];
 }

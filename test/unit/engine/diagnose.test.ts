@@ -174,8 +174,12 @@ describe('the taxonomy', () => {
     const here = await scene(t);
     const [leaf] = here.store.episodes({ run: RUN, phase: 'evaluate', iteration: 4, offset: 0, limit: 1 });
     const plan = here.store.chain(leaf?.leaf ?? 0)[0]?.id ?? 0;
+    const ignored = () => taxonomyReport(here.store, RUN, []).detectors.find(({ name }) => name === 'plan ignored');
+    // Another plan tells nothing of no plan.
+    await replayMessage({ message: plan, alternatives: 1, replays: 3, text: 'other' }, { ...here.dependencies, policy: here.policy, credit: LOO }, { cancelled: () => false, onProgress: () => undefined });
+    assert.equal(ignored()?.measured, 0);
     await replayMessage({ message: plan, alternatives: 1, replays: 3, text: '' }, { ...here.dependencies, policy: here.policy, credit: LOO }, { cancelled: () => false, onProgress: () => undefined });
-    const found = taxonomyReport(here.store, RUN, []).detectors.find(({ name }) => name === 'plan ignored');
+    const found = ignored();
     // The scripted actor's words depend on its context, so on the plan.
     assert.deepEqual([found?.count, found?.measured, found?.notMeasured], [0, 1, 7]);
   });
