@@ -33,12 +33,12 @@ export function averageOf(instances: readonly Samples[], seed = 0): Accuracy | n
 
 /**
  * The standard error that sampling alone gives avg@k: sqrt(mean of p (1 - p) / (N k)) for N instances of k samples.
- * @returns null without instances of the same, positive number of unmasked samples
+ * @returns null without instances of the same number of unmasked samples, or for fewer than two of each
  */
 export function samplingError(instances: readonly Samples[]): number | null {
   const counted = instances.map(countOf);
   const k = counted[0]?.n ?? 0;
-  if (k === 0 || counted.some(({ n }) => n !== k)) return null;
+  if (k < 2 || counted.some(({ n }) => n !== k)) return null;
   return Math.sqrt(mean(counted.map(({ c }) => (c / k) * (1 - c / k))) / (instances.length * k));
 }
 

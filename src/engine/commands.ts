@@ -12,6 +12,9 @@ import { readArguments, text, whole, type ParsedArguments } from './arguments.ts
 import { runSuite, SUITE_NAMES } from './bench/suites.ts';
 import { reportTable } from './bench/table.ts';
 import { creditLines, estimatorNamed } from './creditLines.ts';
+import { diagnose } from './diagnose.ts';
+import { SAMPLE_DEFAULTS } from './diagnoseSample.ts';
+import { diagnosisWords } from './diagnoseWords.ts';
 import { examine } from './doctor.ts';
 import { exportBuckets } from './exchangeExport.ts';
 import { importBuckets } from './exchangeImport.ts';
@@ -26,6 +29,7 @@ import { DEFAULT_STORE } from './places.ts';
 import { parseRecipe, protocolOf, readRecipe } from './recipe.ts';
 import { scoreLines } from './scoreLines.ts';
 import { EngineService } from './service.ts';
+import { taxonomyReport, taxonomyWords } from './taxonomyReport.ts';
 import { bucketWords, loadingWords, summaryWords } from './words.ts';
 
 export interface CommandContext {
@@ -216,9 +220,9 @@ async function taxonomy(args: readonly string[], context: CommandContext): Promi
   await withService(storePath(parsed, context), (service) => {
     const id = text(parsed, 'run');
     if (id === null) throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
-    const classes = service.taxonomy(id);
-    if (parsed.values['json'] === true) print(JSON.stringify({ classes }));
-    else for (const { name, count, cases } of classes) print(`${String(count).padStart(6)}  ${name}${cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`}`);
+    const report = service.reading((store) => taxonomyReport(store, id, service.taxonomy(id)));
+    if (parsed.values['json'] === true) print(JSON.stringify(report));
+    else for (const line of taxonomyWords(report)) print(line);
     return Promise.resolve();
   });
 }
@@ -241,6 +245,33 @@ async function doctor(args: readonly string[], context: CommandContext): Promise
 async function credit(args: readonly string[]): Promise<void> {
   const parsed = readArguments('credit', args, { estimator: { type: 'string' } }, 0);
   for await (const line of creditLines(process.stdin, estimatorNamed(text(parsed, 'estimator')))) print(line);
+}
+
+async function diagnoseRun(args: readonly string[], context: CommandContext): Promise<void> {
+  const sampling = { sample: { type: 'boolean' }, contexts: { type: 'string' }, alternatives: { type: 'string' }, replays: { type: 'string' }, 'value-samples': { type: 'string' }, role: { type: 'string' }, seed: { type: 'string' } } as const;
+  const parsed = readArguments('diagnose', args, { ...STORE, ...JSON_FLAG, ...sampling, run: { type: 'string' }, origin: { type: 'string' } }, 0);
+  const id = text(parsed, 'run');
+  if (id === null) throw new C3Error('input', 'c3 diagnose needs --run RUN.');
+  const named = text(parsed, 'origin');
+  const origin = (['training', 'request', 'diagnostic'] as const).find((known) => known === named) ?? null;
+  if (named !== null && origin === null) throw new C3Error('input', `--origin is training, request or diagnostic, not ${JSON.stringify(named.slice(0, 40))}.`);
+  const needless = Object.keys(sampling).find((key) => key !== 'sample' && parsed.values[key] !== undefined);
+  if (parsed.values['sample'] !== true && needless !== undefined) throw new C3Error('input', `--${needless} says how to sample; give --sample too.`);
+  await withService(storePath(parsed, context), async (service) => {
+    if (parsed.values['sample'] === true) {
+      const { contexts, alternatives, replays, valueSamples, seed } = SAMPLE_DEFAULTS;
+      const settings = {
+        contexts: whole(parsed, 'contexts', 1, contexts), alternatives: whole(parsed, 'alternatives', 2, alternatives), replays: whole(parsed, 'replays', 1, replays),
+        valueSamples: whole(parsed, 'value-samples', 0, valueSamples), role: text(parsed, 'role'), seed: whole(parsed, 'seed', 0, seed),
+      };
+      await service.sampleDiagnostics(id, settings, { cancelled: context.cancelled, onContext: (done, total) => process.stderr.isTTY && process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`) });
+    }
+    const found = service.reading((store) => {
+      const recipe = parseRecipe(store.runConfig(id), id);
+      return diagnose(store, id, { origin, estimator: recipe.config.credit.estimator, protocol: protocolOf(recipe) });
+    });
+    print(parsed.values['json'] === true ? JSON.stringify(found) : diagnosisWords(found));
+  });
 }
 
 const EXPORT_FORMATS = ['buckets', ...WEIGHT_FORMATS] as const;
@@ -347,6 +378,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] [--json]', summary: 'replay one decision', run: replay },
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
+  diagnose: {
+    usage: 'diagnose --run RUN [--origin training|request|diagnostic] [--sample [--contexts S] [--alternatives J] [--replays C] [--value-samples JV] [--role ROLE] [--seed N]] [--json]',
+    summary: 'fidelity, variance, influence, pass@k and cost with intervals; --sample draws buckets to measure on first',
+    run: diagnoseRun,
+  },
   export: { usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]', summary: "a run's buckets in the C3 authors' format, or what it trained as PEFT or Hugging Face folders", run: exportRun },
   import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a run of its own", run: importFile },
   credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, run: credit },

@@ -96,8 +96,8 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const remarks: string[] = [];
   const load = async (name: string, limit?: number): Promise<Instance[]> => {
     const path = resolve(folder, name);
-    const { instances, duplicates, contradicted, format } = await loadInstances(path, { format: task.format, showTests: task.show_tests, ...(limit === undefined ? {} : { limit }) });
-    remarks.push(`${path}: ${String(instances.length)} instances, read as ${format}.`);
+    const { instances, duplicates, contradicted, formats } = await loadInstances(path, { format: task.format, showTests: task.show_tests, ...(limit === undefined ? {} : { limit }) });
+    remarks.push(`${path}: ${String(instances.length)} instances, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${String(rows)})`)).join(', ')}.`);
     if (duplicates > 0) remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
     if (contradicted.length > 0) remarks.push(`${path}: ${String(contradicted.length)} of them have another answer than the one that was kept, first ${JSON.stringify(contradicted[0])}.`);
     return instances;

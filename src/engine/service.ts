@@ -18,6 +18,7 @@ import { creditRule } from '../training/credits.ts';
 import { snapshotAfter } from '../training/restore.ts';
 import { checkContexts, runInstances } from '../training/room.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
+import { sampleDiagnostics, type SampleControl, type SampleSettings } from './diagnoseSample.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
 import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
 import { ModelPool, type LentPolicy, type LoadedModel, type WeightsFinder } from './models.ts';
@@ -224,6 +225,17 @@ export class EngineService {
       return exportWeights(lent.runtime, snapshot, format, out, recipe.modelFolder);
     };
     return this.tracked(this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled)), work));
+  }
+
+  /** Samples buckets of a run to be measured on, and stores them. @returns the sample's number @throws C3Error; CancelledError, keeping the complete buckets */
+  async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
+    this.reading((store) => store.run(run));
+    const store = this.writer();
+    const recipe = parseRecipe(store.runConfig(run), run);
+    const { config } = recipe;
+    const cancelled = this.stopping(control.cancelled);
+    const dependencies = { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), evaluator: answerEvaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: this.lender(run, recipe, cancelled) };
+    return this.tracked(sampleDiagnostics(run, settings, dependencies, { ...control, cancelled }));
   }
 
   /** The paper's failure classes over every bucket of a run. */

@@ -36,6 +36,8 @@ export interface ReplayDependencies {
   readonly seed: number;
   readonly returnBound: number;
   readonly credit: CreditRule;
+  /** What the bucket is for: a user's request, unless it is to be measured on. */
+  readonly origin?: 'request' | 'diagnostic';
 }
 
 export interface ReplayControl {
@@ -102,7 +104,7 @@ class Replaying {
     this.bucket = store.transaction(() => {
       const bucket = store.insertBucket({
         run: decision.run,
-        origin: 'request',
+        origin: dependencies.origin ?? 'request',
         iteration: number,
         instance: decision.instance,
         eventType: decision.eventType,

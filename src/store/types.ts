@@ -105,6 +105,11 @@ export interface TrainingMessage {
   readonly credit: number | null;
 }
 
+/** What the replays of one origin cost at one position of the protocol. */
+export interface ReplayCost extends Omit<PositionCost, 'environment'> {
+  readonly origin: BucketOrigin;
+}
+
 /** What the decisions at one position of the protocol cost, under one environment. */
 export interface PositionCost {
   readonly eventType: string;
@@ -221,6 +226,8 @@ export interface StoreReader {
   trainingMessages(run: string, iteration: number, estimator: string): TrainingMessage[];
   /** What a run's own decisions cost (replay requests left out), positions in the order in which they first came. */
   costs(run: string): PositionCost[];
+  /** What a run's replays cost beside its own decisions, by origin and position. */
+  replayCosts(run: string): ReplayCost[];
   /** The run's account; null for one that has none yet. */
   account(run: string): RunAccount | null;
 

@@ -9,7 +9,7 @@ import { uidSha } from './uid.ts';
 export interface LoadOptions {
   /** Instances wanted at most; reading stops there. */
   readonly limit?: number;
-  /** auto recognises the form by the first row. A file whose name ends in .csv is CSV whatever the form of its rows. */
+  /** auto recognises the form row by row; a name demands it of all. A file whose name ends in .csv is CSV whatever the form of its rows. */
   readonly format?: TaskFormat;
   /** How many of MBPP's tests its questions show; the first unless told otherwise. */
   readonly showTests?: ShownTests;
@@ -22,12 +22,12 @@ export interface LoadedInstances {
   readonly duplicates: number;
   /** Uids of instances whose question a later row asks with another answer or other tests, in file order. */
   readonly contradicted: readonly string[];
-  /** The form in which the rows were read. */
-  readonly format: RowFormat;
+  /** The forms in which rows were read, with their numbers, in the order of their first row. */
+  readonly formats: ReadonlyMap<RowFormat, number>;
 }
 
 /**
- * Reads a file as a stream. Every row must be of the file's form.
+ * Reads a file as a stream.
  * @param path also names the instances: a row without an id of its own becomes `<basename>:<line>`
  * @throws C3Error('input') naming file and 1-based line for the first row that is no instance, and for a file without any
  */
@@ -38,10 +38,11 @@ export async function loadInstances(path: string, { limit = Infinity, format = '
   const seen = new Map<string, Instance>();
   const contradicted = new Set<string>();
   const csv = format === 'csv' || path.toLowerCase().endsWith('.csv');
-  let rowFormat: RowFormat | null = format === 'auto' || format === 'csv' ? null : format;
+  const formats = new Map<RowFormat, number>();
   let rows = 0;
   for await (const row of csv ? readCsvRows(path) : readJsonRows(path)) {
-    rowFormat ??= recogniseRow(row);
+    const rowFormat = format === 'auto' || format === 'csv' ? recogniseRow(row) : format;
+    formats.set(rowFormat, (formats.get(rowFormat) ?? 0) + 1);
     rows++;
     const instance = instanceOf(row, path, rowFormat, showTests);
     const earlier = seen.get(instance.uidSha);
@@ -54,10 +55,10 @@ export async function loadInstances(path: string, { limit = Infinity, format = '
       break;
     }
   }
-  if (rowFormat === null || rows === 0) {
+  if (rows === 0) {
     throw new C3Error('input', `${path} holds no instances: write ${csv ? 'a header and one record' : 'one JSON object'} with a question and an answer on each line.`);
   }
-  return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], format: rowFormat };
+  return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
 }
 
 function instanceOf(row: Row, path: string, format: RowFormat, shown: ShownTests): Instance {

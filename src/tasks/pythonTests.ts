@@ -71,7 +71,11 @@ export function chooseTests(stream: HashedStream, list: readonly Argument[], pro
     open = open.filter((indices) => !indices.has(best));
   }
   while (chosen.size < FEWEST_TESTS || [...chosen].filter((index) => index >= ORDINARY).length < FEWEST_EDGES) {
-    chosen.add(stream.integer(ORDINARY, pool.length - 1));
+    const index = stream.integer(ORDINARY, pool.length - 1);
+    const inputs = JSON.stringify(pool[index]);
+    if (![...chosen].some((other) => JSON.stringify(pool[other]) === inputs)) {
+      chosen.add(index);
+    }
   }
   return chosen.size > MOST_TESTS ? null : { tests: [...chosen].flatMap((index) => tests[index] ?? []), caught: caught.map(({ version }) => version) };
 }

@@ -58,7 +58,7 @@ export const configSchema = z.strictObject({
       /** JSONL or CSV, relative to the file. */
       train_file: z.string().min(1).nullable().default(null),
       evaluation_file: z.string().min(1).nullable().default(null),
-      /** The form of the files' rows; auto recognises it by the first one. */
+      /** The form of the files' rows; auto recognises it row by row. */
       format: z.enum(TASK_FORMATS).default('auto'),
       /** How many of its tests an MBPP question shows; they alone name the function. */
       show_tests: z.enum(SHOWN_TESTS).default('first'),

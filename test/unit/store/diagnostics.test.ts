@@ -35,6 +35,19 @@ test('a sample has its settings and its complete buckets, whole as they were giv
   assert.throws(() => { store.insertDiagnosticBucket({ ...row, bucket: 99 }); }, storeErrorLike(/does not hold/));
 });
 
+test('replays cost apart from the run, by origin and position', (t) => {
+  const store = filledStore(t);
+  store.insertBucket(newBucket({ origin: 'request', iteration: 1 }));
+  const sampled = store.insertBucket(newBucket({ origin: 'diagnostic', iteration: 2 }));
+  store.insertDecision(newDecision());
+  store.insertDecision(newDecision({ phase: 'replay', iteration: 1 }));
+  store.insertDecision(newDecision({ phase: 'replay', iteration: 2, bucket: sampled }));
+  store.insertDecision(newDecision({ phase: 'replay', iteration: 2, eventType: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }));
+  const cost = (origin: string, eventType: string, position: number, promptTokens: number, reusedTokens: number): unknown => ({ origin, eventType, position, decisions: 1, promptTokens, reusedTokens, completionTokens: 4 });
+  assert.deepEqual(store.replayCosts(RUN), [cost('request', 'reasoner', 0, 16, 8), cost('diagnostic', 'reasoner', 0, 16, 8), cost('diagnostic', 'actor', 1, 5, 1)]);
+  assert.deepEqual(store.replayCosts('none'), []);
+});
+
 test('a store of version 3 keeps every bucket and what refers to it, under the same guards', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const old = rawConnection(t, path);

@@ -65,9 +65,9 @@ test('a broken record is refused where it is broken', async () => {
 
 test('CSV under a header becomes instances, by the name of the file or the format', async () => {
   const content = 'id,question,answer,level\nq1,"How many, in all?",12,\nq2,"Two\nlines",  7 ,3\n';
-  const { instances, format } = await loadInstances(await written(content));
+  const { instances, formats } = await loadInstances(await written(content));
   assert.deepEqual(instances.map(({ uid, question, answer, level }) => [uid, question, answer, level]), [['q1', 'How many, in all?', '12', null], ['q2', 'Two\nlines', '7', null]]);
-  assert.equal(format, 'jsonl');
+  assert.deepEqual([...formats], [['jsonl', 2]]);
   const path = join(folder, 'tasks.txt');
   await writeFile(path, content);
   assert.equal((await loadInstances(path, { format: 'csv' })).instances.length, 2);

@@ -75,7 +75,7 @@ test('each form is recognised by its columns and read the same when it is named'
   const rows: [TaskFormat, object][] = [['gsm8k', GSM8K], ['math', MATH], ['math500', MATH500], ['cmath', CMATH], ['mbpp', MBPP], ['mbpp', SANITIZED], ['mbppplus', PLUS], ['humaneval', HUMANEVAL], ['jsonl', { question: 'q', answer: '1' }], ['jsonl', { input: 'q', label: 1 }]];
   for (const [format, row] of rows) {
     const found = await load([row]);
-    assert.equal(found.format, format, JSON.stringify(row));
+    assert.deepEqual([...found.formats], [[format, 1]], JSON.stringify(row));
     assert.deepEqual((await load([row], { format })).instances, found.instances);
     assert.equal(found.instances[0]?.uidSha, uidSha(found.instances[0]?.question ?? ''));
   }
@@ -130,12 +130,18 @@ test('a plain row may bring tests of its own', async () => {
   assert.deepEqual([program.answer, program.tests], ['def f(): pass', { tests: [], test: 'def check(c): pass', entryPoint: 'f', setup: '', prefix: '' }]);
 });
 
-test('every row must be of the form of the first, and whatever is missing is named', async () => {
+test('rows of several forms may stand in one file', async () => {
+  const { instances, formats } = await load([MATH, CMATH, { ...MATH, problem: 'p' }, { question: 'q', answer: 'It is 4.' }]);
+  assert.deepEqual([...formats], [['math', 2], ['cmath', 1], ['jsonl', 1]]);
+  assert.deepEqual(instances.map((instance) => instance.answer), ['\\frac{1}{2}', '12', '\\frac{1}{2}', 'It is 4.']);
+});
+
+test('a form that is named is demanded of every row, and whatever is missing is named', async () => {
   const refused = async (rows: readonly object[], message: RegExp, options?: LoadOptions): Promise<void> => {
     await assert.rejects(load(rows, options), isInputError(message));
   };
-  await refused([GSM8K, { question: 'q', answer: 'It is 4.' }], /data\.jsonl:2: "answer" holds no answer; this form of data has an answer after ####.*task\.format/u);
-  await refused([MATH, GSM8K], /data\.jsonl:2: "solution" is missing/u);
+  await refused([GSM8K, { question: 'q', answer: 'It is 4.' }], /data\.jsonl:2: "answer" holds no answer; this form of data has an answer after ####.*task\.format/u, { format: 'gsm8k' });
+  await refused([MATH, GSM8K], /data\.jsonl:2: "solution" is missing/u, { format: 'math' });
   await refused([GSM8K], /:1: "problem" is missing|:1: "solution" is missing/u, { format: 'math' });
   await refused([{ ...MBPP, text: '' }], /:1: "text" is empty/u);
   await refused([{ ...MBPP, test_list: [] }], /:1: the row has no tests/u);
