@@ -1,4 +1,5 @@
 /** The methods by the names that configurations give them. */
+import type { EstimatorName } from '../../credit/creditBucket.ts';
 import { callsOfFanout } from '../../replay/tree.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { c3 } from './c3.ts';
@@ -21,6 +22,11 @@ export function callsPerInstance(settings: MethodSettings & { readonly method: M
   return callsOfFanout(protocol, protocol.occurrences.map(({ position }) => position), methodNamed(settings.method).fanout(settings, protocol));
 }
 
+/** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return. */
+export function contextEstimator(settings: MethodSettings & { readonly method: MethodName }): EstimatorName {
+  return methodNamed(settings.method).estimator(settings) === 'loo' ? 'loo' : 'full_mean';
+}
+
 /** What a user who compares methods should know of a configuration, one line each. */
 export function methodRemarks(settings: MethodSettings & { readonly method: MethodName; readonly steps: number }, protocol: Protocol): string[] {
   const { method, steps, evaluator_budget: budget, credit } = settings;
@@ -32,7 +38,7 @@ export function methodRemarks(settings: MethodSettings & { readonly method: Meth
     remarks.push(
       credit.group_normalise
         ? 'With credit.group_normalise c3_no_replay and magrpo give the same advantages: scaling erases the factor between them.'
-        : 'c3_no_replay gives the advantages of magrpo times n / (n - 1), n episodes of an instance: the two differ by that factor only.',
+        : 'c3_no_replay gives the advantages of magrpo times n / (n - 1), n episodes of an instance: the two differ by that factor only, and AdamW, which scales its steps, leaves little of it.',
     );
   }
   if (method === 'c3_full_mean' && credit.group_normalise) remarks.push('With credit.group_normalise c3_full_mean gives the advantages of c3: scaling erases the factor n / (n - 1) between them, so this ablation changes nothing.');
