@@ -37,7 +37,8 @@ export interface StoredRecipe extends Recipe {
 }
 
 const storedSchema = z.object({
-  config: configSchema,
+  // Runs from before an evaluator could be chosen compared stated answers.
+  config: z.preprocess((config) => (typeof config === 'object' && config !== null && !('evaluator' in config) ? { ...config, evaluator: 'answer' } : config), configSchema),
   folder: z.string(),
   modelFolder: z.string(),
   protocolText: z.string(),

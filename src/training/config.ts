@@ -2,6 +2,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { ESTIMATORS } from '../credit/creditBucket.ts';
+import { EVALUATORS } from '../evaluate/names.ts';
 import type { AdapterStart } from '../runtime/host.ts';
 import { ADAPTER_MODULES } from '../runtime/transformer.ts';
 import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
@@ -68,6 +69,11 @@ export const configSchema = z.strictObject({
       refuse_overlap: z.boolean().default(true),
     })
     .prefault({}),
+  /**
+   * What scores messages. auto: code by its tests in the sandbox, all of which must pass; the bundled arithmetic by the number that is stated; other answers as
+   * mathematics, strictly. math-lenient takes what lies within 4 % too; python-fraction gives the share of the tests that pass.
+   */
+  evaluator: z.enum(EVALUATORS).default('auto'),
   /** Training iterations; 0 evaluates only. */
   steps: z.int().min(0).default(36),
   instances_per_step: positive.default(32),
