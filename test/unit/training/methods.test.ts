@@ -94,7 +94,7 @@ describe('every method', () => {
     it(`makes the evaluator calls of its budget and no other, with the protocol ${protocol.name}`, async (t) => {
       for (const method of METHOD_NAMES) {
         let calls = 0;
-        const evaluator: Evaluator = { name: 'counting', evaluate: () => ({ score: ++calls % 3 === 0 ? 1 : 0, rule: 'counted', answer: null }) };
+        const evaluator: Evaluator = { name: 'counting', evaluate: () => Promise.resolve({ score: ++calls % 3 === 0 ? 1 : 0, rule: 'counted' }) };
         const world = await tinyWorld(t, team.folder);
         const evaluation = sums(2, 100);
         const summary = await world.start({ protocol, train: INSTANCES, evaluation, evaluator, overrides: [...overrides, `method=${method}`] });
@@ -177,7 +177,7 @@ describe('every method', () => {
   it('gives an episode without a return no credit, and the others theirs without it', async (t) => {
     for (const method of ['magrpo', 'c3_no_replay'] as const) {
       let calls = 0;
-      const evaluator: Evaluator = { name: 'breaking', evaluate: () => (++calls % 4 === 0 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 4 === 1 ? 1 : 0, rule: 'fixed', answer: null }) };
+      const evaluator: Evaluator = { name: 'breaking', evaluate: () => Promise.resolve(++calls % 4 === 0 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 4 === 1 ? 1 : 0, rule: 'fixed' }) };
       const { store, learned } = await trained(t, [`method=${method}`, 'steps=1', 'instances_per_step=1'], { train: sums(1), evaluator });
       const { messages } = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '');
       const credits = messages.filter(({ eventType }) => eventType === 'reasoner').map(({ credit }) => credit?.value ?? null);

@@ -33,7 +33,7 @@ const GRADIENT = PARAMETERS.map((_, k) => {
 });
 
 /** Scores nothing yet: what a message is worth depends on its plan too. */
-const LATER: Evaluator = { name: 'later', evaluate: () => ({ score: 0, rule: 'later', answer: null }) };
+const LATER: Evaluator = { name: 'later', evaluate: () => Promise.resolve({ score: 0, rule: 'later' }) };
 
 /** Says what it is told, one bit a request. */
 class ToldPolicy implements Policy {
