@@ -8,6 +8,7 @@ import type { RunProgress } from '../shared/engineProtocol.ts';
 import type { BucketView, Message, RunSummary } from '../shared/records.ts';
 import { reportWords } from '../shared/verification.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { contextEstimator } from '../training/methods/methods.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { runSuite, SUITE_NAMES } from './bench/suites.ts';
 import { reportTable } from './bench/table.ts';
@@ -266,10 +267,8 @@ async function diagnoseRun(args: readonly string[], context: CommandContext): Pr
       };
       await service.sampleDiagnostics(id, settings, { cancelled: context.cancelled, onContext: (done, total) => process.stderr.isTTY && process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`) });
     }
-    const found = service.reading((store) => {
-      const recipe = parseRecipe(store.runConfig(id), id);
-      return diagnose(store, id, { origin, estimator: recipe.config.credit.estimator, protocol: protocolOf(recipe) });
-    });
+    const recipe = parseRecipe(service.reading((store) => store.runConfig(id)), id);
+    const found = service.reading((store) => diagnose(store, id, { origin, estimator: contextEstimator(recipe.config), protocol: protocolOf(recipe) }));
     print(parsed.values['json'] === true ? JSON.stringify(found) : diagnosisWords(found));
   });
 }

@@ -11,7 +11,7 @@ import { generateSplit } from '../tasks/split.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { configSchema, readConfig, type RunConfig } from '../training/config.ts';
-import { fanoutProblem } from '../training/iteration.ts';
+import { samplingProblem } from '../training/iteration.ts';
 import { BUNDLED_TEAM } from './places.ts';
 
 export interface Recipe {
@@ -60,7 +60,7 @@ export async function readRecipe(path: string | null, overrides: readonly string
   const folder = file === null ? currentFolder : dirname(file);
   const protocolSource = config.protocol === 'bundled' ? join(BUNDLED_TEAM, 'protocol.json') : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
-  const problem = fanoutProblem(config, parseProtocol(protocolText, protocolSource));
+  const problem = samplingProblem(config, parseProtocol(protocolText, protocolSource));
   if (problem !== null) throw new C3Error('input', `${source}: ${problem}`);
   return { config, folder, modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model), protocolText, protocolSource };
 }

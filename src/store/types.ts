@@ -93,7 +93,10 @@ export interface RunAccount {
 /** A message as the optimiser learned from it. */
 export interface TrainingMessage {
   readonly bucket: number;
+  /** A uidSha. */
+  readonly instance: string;
   readonly eventType: string;
+  readonly position: number;
   readonly context: string;
   readonly promptTokens: number;
   readonly tokens: Int32Array;

@@ -12,6 +12,7 @@ import { SHOWN_TESTS, TASK_FORMATS } from '../tasks/formats.ts';
 import { TASK_NAMES } from '../tasks/split.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
+import { METHOD_NAMES } from './methods/methods.ts';
 
 const positive = z.int().positive();
 const share = z.number().min(0).max(1);
@@ -20,7 +21,11 @@ const share = z.number().min(0).max(1);
 export const configSchema = z.strictObject({
   /** Shown in lists. */
   title: z.string().min(1).max(200).default('Bundled team, arithmetic'),
-  method: z.enum(['c3']).default('c3'),
+  /**
+   * What the messages are credited by, all at the same evaluator budget. c3: replays of the messages of one context. c3_no_replay, c3_full_mean: without its
+   * replays, without leave-one-out. magrpo: whole episodes against their group. sft: the team as it is; nothing is trained, whatever `steps` says.
+   */
+  method: z.enum(METHOD_NAMES).default('c3'),
   seed: z.int().min(0).default(0),
   /** A model folder, relative to the file; `bundled` is the team that comes with the product. */
   model: z.string().min(1).default('bundled'),
@@ -76,7 +81,7 @@ export const configSchema = z.strictObject({
   checkpoint_every: positive.default(6),
   /** Steps between two snapshots whose weights are kept (the last always is); those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch. */
   snapshot_every: positive.default(1),
-  /** Messages sampled per position of the protocol. */
+  /** Messages sampled per position of the protocol, by c3 and c3_full_mean; the others sample as many whole episodes as `evaluator_budget` pays for. */
   fanout: z.array(positive).min(1).default([2, 4]),
   /** Evaluator calls per instance and step. */
   evaluator_budget: positive.default(8),
@@ -90,10 +95,11 @@ export const configSchema = z.strictObject({
     .prefault({}),
   credit: z
     .strictObject({
+      /** Of method c3; the others bring their own. */
       estimator: z.enum(ESTIMATORS).default('loo'),
-      /** Z-scoring within a group. It erases the leave-one-out ablation: both estimators then give the same advantages. */
+      /** Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo. */
       group_normalise: z.boolean().default(false),
-      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. */
+      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes (c3_no_replay, magrpo) never do. */
       common_random_numbers: z.boolean().default(true),
       return_clip: z.number().positive().default(10),
     })
@@ -175,18 +181,22 @@ export function readConfig(text: string, source: string, overrides: readonly str
   const overridden = new Set(overrides.map((override) => override.split('=', 1)[0] ?? ''));
   const parsed = configSchema.safeParse(value);
   if (!parsed.success) throw explain(parsed.error.issues[0], document, overridden);
-  const config = parsed.data;
+  // What is not trained has no steps.
+  const config = parsed.data.method === 'sft' ? { ...parsed.data, steps: 0 } : parsed.data;
   const fail = (key: string, problem: string): C3Error => errorAt(key.split('.'), problem, document, overridden);
   const leaves = config.fanout.reduce((product, count) => product * count, 1);
-  if (leaves > config.evaluator_budget) {
+  if (usesFanout(config) && leaves > config.evaluator_budget) {
     throw fail('fanout', `[${config.fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(config.evaluator_budget)}).`);
   }
+  if (config.method !== 'c3' && config.credit.estimator !== 'loo') throw fail('credit.estimator', `belongs to method c3, and ${config.method} has a credit of its own; leave it out.`);
   if (config.chat.thinking && config.chat.template === 'none') throw fail('chat.thinking', 'needs chat.template: auto; plain text has no reasoning part.');
   if (config.device.precision === 'float16' && config.adapter === null && config.steps > 0) throw fail('device.precision', 'float16 holds weights that are not trained; give the run an adapter, or leave float32.');
   if (config.task.train_file === null && config.task.evaluation_file !== null) throw fail('task.evaluation_file', 'needs task.train_file beside it.');
   if (config.task.train_file === null && config.task.levels.every((weight) => weight === 0)) throw fail('task.levels', 'needs at least one level with a positive weight.');
   return config;
 }
+
+const usesFanout = ({ method }: RunConfig): boolean => method === 'c3' || method === 'c3_full_mean';
 
 function applyOverride(value: object, override: string): object {
   const split = override.indexOf('=');

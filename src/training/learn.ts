@@ -10,6 +10,7 @@ import type { StoreReader } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';
+import { methodNamed } from './methods/methods.ts';
 import { cosineSchedule } from './schedule.ts';
 
 export interface LearnInput {
@@ -54,7 +55,8 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
 
 /** The groups of an iteration, in the order in which they were stored. */
 function learningGroups({ run, config, store, tokenizer }: LearnInput, iteration: number): LearningGroup[] {
-  const groups = Map.groupBy(store.trainingMessages(run, iteration, config.credit.estimator), ({ bucket }) => bucket);
+  const { estimator, compared } = methodNamed(config.method);
+  const groups = Map.groupBy(store.trainingMessages(run, iteration, estimator(config)), ({ bucket }) => bucket);
   const prompts = new Map<string, Int32Array>();
   return [...groups.values()].flatMap((messages) => {
     const first = messages[0];
@@ -64,6 +66,7 @@ function learningGroups({ run, config, store, tokenizer }: LearnInput, iteration
     if (prompt.length !== first.promptTokens) {
       throw new C3Error('model', `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`);
     }
-    return [{ agent: first.eventType, prompt, messages }];
+    const group = compared === 'context' ? String(first.bucket) : `${first.instance} ${String(first.position)}`;
+    return [{ agent: first.eventType, group, prompt, messages }];
   });
 }

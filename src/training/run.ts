@@ -1,4 +1,4 @@
-/** One run: evaluation before, C3 iterations (Algorithm 1), evaluation after; everything is stored as it happens, and an interrupted run goes on where it stood. */
+/** One run: evaluation before, iterations of its method (C3: Algorithm 1), evaluation after; everything is stored as it happens, and an interrupted run goes on where it stood. */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, pairedBootstrap } from '../credit/interval.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
@@ -17,8 +17,9 @@ import { CostAccount } from './account.ts';
 import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile } from './checkpoints.ts';
 import { runSampling, type RunConfig } from './config.ts';
 import { evaluate, instanceMeans, samplesOf, solved } from './evaluation.ts';
-import { fanoutProblem, sampleIteration } from './iteration.ts';
+import { samplingProblem, sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
+import { methodRemarks } from './methods/methods.ts';
 import { restoreTraining, snapshotAfter } from './restore.ts';
 import { runInstances } from './room.ts';
 
@@ -62,7 +63,7 @@ type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
   const { store, now, base } = dependencies;
-  const problem = fanoutProblem(config, dependencies.protocol);
+  const problem = samplingProblem(config, dependencies.protocol);
   if (problem !== null) throw new C3Error('input', problem);
   store.transaction(() => {
     store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: dependencies.recipe, plannedSteps: config.steps, createdAt: now() });
@@ -136,6 +137,7 @@ class Run {
     const { config, control, account } = this;
     const { store, base, evaluation, snapshotFolder } = this.dependencies;
     this.progress('load', 1, 1, `Run ${this.id}: the model is loaded`);
+    for (const remark of methodRemarks(config, this.dependencies.protocol)) this.progress('load', 1, 1, remark);
     account.write();
     await removeUnfinished(snapshotFolder);
     const before = config.evaluation.before || config.steps === 0 ? await this.evaluateBoth('before', base) : { greedy: [], sampled: [] };

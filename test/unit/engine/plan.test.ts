@@ -48,8 +48,11 @@ describe('the budget', () => {
   it('of fewer instances than asked for, and of evaluation alone', () => {
     const { protocol, data } = inputs;
     assert.deepEqual(runBudget(readConfig('steps: 2', 'test'), protocol, data).perStep.decisions, { reasoner: 8, actor: 32 });
+    // Whole episodes: eight plans with an answer each.
+    assert.deepEqual(runBudget(readConfig('{steps: 2, method: magrpo}', 'test'), protocol, data).perStep, { ...runBudget(readConfig('{steps: 2, fanout: [8, 1]}', 'test'), protocol, data).perStep, decisions: { reasoner: 32, actor: 32 } });
     const alone = runBudget(readConfig('steps: 0', 'test'), protocol, data);
     assert.deepEqual([alone.perStep.evaluatorCalls, alone.total.evaluatorCalls], [0, 2 * 4]);
+    assert.deepEqual(runBudget(readConfig('{steps: 2, method: sft}', 'test'), protocol, data), alone);
   });
 });
 

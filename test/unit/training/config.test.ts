@@ -86,9 +86,18 @@ describe('readConfig', () => {
     assert.deepEqual(readConfig('chat: {thinking: true}\n', 'x').chat, { template: 'auto', thinking: true });
     refused('chat:\n  template: qwen\n', [], /line 2: chat\.template:/);
     refused('chat:\n  thinks: true\n', [], /line 2: chat\.thinks: is no known key; did you mean thinking\?/);
+    refused('method: magrpo\ncredit:\n  estimator: full_mean\n', [], /line 3: credit\.estimator: belongs to method c3, and magrpo has a credit of its own/);
+    assert.equal(readConfig('credit: {estimator: full_mean}\n', 'x').credit.estimator, 'full_mean');
+    // A fan-out that only trees have binds nobody else.
+    refused('fanout: [3, 3]\n', ['method=c3_full_mean'], /line 1: fanout: .* needs 9 evaluator calls/);
+    for (const method of ['c3_no_replay', 'magrpo', 'sft']) assert.deepEqual(readConfig('fanout: [3, 3]\n', 'x', [`method=${method}`]).fanout, [3, 3]);
     refused('task:\n  evaluation_file: held.jsonl\n', [], /line 2: task\.evaluation_file: needs task\.train_file/);
     refused('task:\n  levels: [0, 0]\n', [], /line 2: task\.levels: .*positive weight/);
     refused('task:\n  levels: [1, 1, 1, 1, 1, 1, 1, 1, 1]\n', [], /line 2: task\.levels:/);
+  });
+
+  it('trains nothing where the method is sft', () => {
+    assert.deepEqual(['sft', 'magrpo'].map((method) => readConfig('steps: 9\n', 'x', [`method=${method}`]).steps), [0, 9]);
   });
 
   it('takes overrides over the file, as YAML', () => {

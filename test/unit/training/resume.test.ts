@@ -9,6 +9,7 @@ import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/sqlite.ts';
 import { checkpointFile, checkpointsOf, removeUnfinished } from '../../../src/training/checkpoints.ts';
 import { readConfig } from '../../../src/training/config.ts';
+import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
@@ -87,6 +88,24 @@ describe('resumeTraining', () => {
       assert.deepEqual(rows(world), rows(whole), String(at));
     }
   });
+
+  for (const method of METHOD_NAMES.filter((name) => name !== 'c3')) {
+    it(`does so for the method ${method}`, async (t) => {
+      const overrides = [...OVERRIDES, `method=${method}`];
+      const whole = await begin(t);
+      await whole.start({ overrides });
+      // Nothing is sampled or learned where nothing is trained: there are the evaluations only.
+      const broken: readonly (readonly [keyof ModelRuntime, number])[] = method === 'sft' ? [['generate', 1], ['generate', 6]] : [['generate', 4], ['generate', 13], ['step', 1], ['step', 4], ['saveCheckpoint', 2], ['generate', 22]];
+      for (const [failed, at] of broken) {
+        const world = await begin(t);
+        await assert.rejects(world.start({ overrides, wrap: failing(failed, at) }), /It broke/, `${failed} ${String(at)}`);
+        await world.resume({ overrides });
+        assert.equal(finalWeights(world), finalWeights(whole), `${failed} ${String(at)}`);
+        assert.deepEqual(rows(world), rows(whole), `${failed} ${String(at)}`);
+      }
+      assert.equal(finalWeights(whole) === whole.base, method === 'sft');
+    });
+  }
 
   it('goes on after a cancel, and after several', async (t) => {
     const whole = await begin(t);
