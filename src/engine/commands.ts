@@ -21,7 +21,7 @@ import { exportBuckets } from './exchangeExport.ts';
 import { importBuckets } from './exchangeImport.ts';
 import { WEIGHT_FORMATS } from './exportWeights.ts';
 import { generateLines } from './generateLines.ts';
-import { passRuleNamed, pythonLines, withPythonGrader } from './gradePython.ts';
+import { backendNamed, passRuleNamed, pythonLines, withPythonGrader } from './gradePython.ts';
 import { graderNamed, gradeLines, mathLines } from './gradeLines.ts';
 import { withLineModel } from './lineModel.ts';
 import { modelCommand, planCommand, type ModelCommandContext } from './modelCommands.ts';
@@ -307,15 +307,15 @@ async function importFile(args: readonly string[], context: CommandContext): Pro
 }
 
 async function grade(args: readonly string[]): Promise<void> {
-  const parsed = readArguments('grade', args, { kind: { type: 'string' }, grader: { type: 'string' } }, 0);
+  const parsed = readArguments('grade', args, { kind: { type: 'string' }, grader: { type: 'string' }, backend: { type: 'string' } }, 0);
   const kind = text(parsed, 'kind');
   if (kind === 'python') {
-    await withPythonGrader(passRuleNamed(text(parsed, 'grader')), async (grader) => {
+    await withPythonGrader(passRuleNamed(text(parsed, 'grader')), backendNamed(text(parsed, 'backend')), async (grader) => {
       for await (const line of gradeLines(process.stdin, pythonLines(grader))) print(line);
     });
     return;
   }
-  if (kind !== 'math') throw new C3Error('input', 'c3 grade needs --kind math or --kind python.');
+  if (kind !== 'math' || text(parsed, 'backend') !== null) throw new C3Error('input', 'c3 grade needs --kind math or --kind python, and --backend goes with python only.');
   for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) print(line);
 }
 
@@ -385,7 +385,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   export: { usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]', summary: "a run's buckets in the C3 authors' format, or what it trained as PEFT or Hugging Face folders", run: exportRun },
   import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a run of its own", run: importFile },
   credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, run: credit },
-  grade: { usage: 'grade --kind math|python [--grader strict|lenient|fraction]', summary: 'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}', run: grade },
+  grade: { usage: 'grade --kind math|python [--grader strict|lenient|fraction] [--backend bundled|python3]', summary: 'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}', run: grade },
   generate: {
     usage: 'generate --model DIR [--adapter DIR] [--greedy] [--max-new N] [--seed N] [--thinking]',
     summary: 'JSONL {id, text|ids|messages} -> {id, ids, text}; --thinking lets a chat model reason first',

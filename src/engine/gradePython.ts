@@ -1,8 +1,9 @@
 /** `c3 grade --kind python`: JSONL {id, code, tests | test + entryPoint, setup?} in, {id, score, rule, masked?} out. */
 import { z } from 'zod';
-import { PythonGrader } from '../evaluate/python/grader.ts';
+import { PYTHON_BACKENDS, PythonGrader, type PythonBackend } from '../evaluate/python/grader.ts';
+import { checkNative } from '../evaluate/python/native.ts';
 import type { PassRule } from '../evaluate/python/rules.ts';
-import { C3Error } from '../shared/errors.ts';
+import { C3Error, messageOf } from '../shared/errors.ts';
 import type { LineGrader } from './gradeLines.ts';
 import { readLine } from './lineModel.ts';
 import { SANDBOX_PLACES } from './places.ts';
@@ -48,9 +49,21 @@ export function passRuleNamed(name: string | null): PassRule {
   throw new C3Error('input', `c3 grade --kind python knows --grader strict and fraction, not ${JSON.stringify(name.slice(0, 40))}.`);
 }
 
-/** A Python grader at work; its processes end with the work, whatever happens. */
-export async function withPythonGrader<Result>(passRule: PassRule, work: (grader: PythonGrader) => Promise<Result>): Promise<Result> {
-  const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule });
+/** The backend that --backend names; the bundled interpreter when none is named. @throws C3Error('input') */
+export function backendNamed(name: string | null): PythonBackend {
+  const backend = PYTHON_BACKENDS.find((known) => known === (name ?? 'bundled'));
+  if (backend === undefined) throw new C3Error('input', `c3 grade --kind python knows --backend ${PYTHON_BACKENDS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`);
+  return backend;
+}
+
+/** A Python grader at work; its processes end with the work, whatever happens. @throws C3Error('engine') where the backend cannot be isolated */
+export async function withPythonGrader<Result>(passRule: PassRule, backend: PythonBackend, work: (grader: PythonGrader) => Promise<Result>): Promise<Result> {
+  if (backend === 'python3') {
+    await checkNative().catch((error: unknown) => {
+      throw new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing of this machine.`);
+    });
+  }
+  const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule, backend });
   try {
     return await work(grader);
   } finally {

@@ -138,6 +138,11 @@ export const configSchema = z.strictObject({
     .strictObject({
       /** Held-out instances of each evaluation; 0 leaves evaluation out. */
       instances: z.int().min(0).default(512),
+      /** Episodes per instance of a sampled evaluation; pass@k needs k of them, and every instance counts with their mean. */
+      samples: positive.max(1000).default(1),
+      /** Whether the team is evaluated before it is trained too. */
+      before: z.boolean().default(true),
+      /** Episodes that are sampled together. */
       batch: positive.default(256),
     })
     .prefault({}),

@@ -1,6 +1,7 @@
 /** Scores Python code by unit tests, several candidates at a time. */
 import { createHash } from 'node:crypto';
-import { SandboxPool } from './pool.ts';
+import { nativeSandboxes } from './native.ts';
+import { bundledSandboxes, SandboxPool } from './pool.ts';
 import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, type PythonVerdict } from './rules.ts';
 import type { SandboxPlaces } from './sandboxProcess.ts';
 import { tryCandidate } from './trial.ts';
@@ -19,27 +20,35 @@ export interface PythonGraderOptions {
   /** Candidates at a time; each uses two processes, of which one works. */
   readonly lanes?: number;
   readonly cache?: VerdictCache;
+  readonly backend?: PythonBackend;
 }
+
+export const PYTHON_BACKENDS = ['bundled', 'python3'] as const;
+
+/** Whose interpreter runs the code: the one that comes with the product, or the user's own behind a wall of the system (native.ts). */
+export type PythonBackend = (typeof PYTHON_BACKENDS)[number];
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The cache's key. A verdict belongs to one instance and one text of code, to the byte. */
-export const verdictKey = (uidSha: string, code: string): string => `${uidSha}:${sha256(code)}`;
+/** The cache's key. A verdict belongs to one instance and one text of code, to the byte, and to the backend that found it. */
+export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string => `${backend}:${uidSha}:${sha256(code)}`;
 
 export class PythonGrader {
   readonly #pool: SandboxPool;
   readonly #limits: PythonLimits;
   readonly #passRule: PassRule;
   readonly #cache: VerdictCache;
+  readonly #backend: PythonBackend;
   /** Verdicts that are being found. */
   readonly #running = new Map<string, Promise<PythonVerdict>>();
   #free: number;
   readonly #queue: (() => void)[] = [];
   #warmed = false;
 
-  constructor({ places, limits, passRule = 'strict', lanes = 2, cache = new Map<string, PythonVerdict>() }: PythonGraderOptions) {
+  constructor({ places, limits, passRule = 'strict', lanes = 2, cache = new Map<string, PythonVerdict>(), backend = 'bundled' }: PythonGraderOptions) {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
-    this.#pool = new SandboxPool(places, this.#limits);
+    this.#pool = new SandboxPool(backend === 'python3' ? nativeSandboxes(this.#limits) : bundledSandboxes(places, this.#limits));
+    this.#backend = backend;
     this.#passRule = passRule;
     this.#cache = cache;
     this.#free = lanes;
@@ -51,7 +60,7 @@ export class PythonGrader {
    * @param uidSha names the instance; null makes the tests themselves its name
    */
   async grade(code: string, tests: PythonTests, uidSha: string | null = null): Promise<PythonVerdict> {
-    const key = verdictKey(uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])), code);
+    const key = verdictKey(uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])), code, this.#backend);
     const known = this.#cache.get(key) ?? this.#running.get(key);
     if (known !== undefined) return known;
     const found = this.#inTurn(() => tryCandidate(code, tests, this.#pool, this.#limits, this.#passRule));

@@ -1,6 +1,23 @@
 /** Sandboxes kept at hand: used ones are put back to their start, ended ones are replaced before they are missed. */
 import type { PythonLimits } from './rules.ts';
-import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandboxProcess.ts';
+import { SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandboxProcess.ts';
+
+/** Starts one sandbox. @param onBegun gets each process that is started, before it is ready @throws SandboxFailure */
+export type StartSandbox = (role: SandboxRole, onBegun: (sandbox: SandboxProcess) => void) => Promise<SandboxProcess>;
+
+/** Starts sandboxes of the bundled interpreter, all from one memory image. */
+export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): StartSandbox {
+  let image: Promise<Uint8Array> | null = null;
+  return async (role, onBegun) => {
+    try {
+      image ??= SandboxProcess.image(places, limits, onBegun);
+      return await SandboxProcess.start(places, role, limits, await image, onBegun);
+    } catch (error) {
+      image = null;
+      throw error;
+    }
+  };
+}
 
 /** A machine on which sandboxes do not start is asked no more after this many failures in a row. */
 const MOST_FAILURES = 3;
@@ -19,18 +36,15 @@ class Shelf {
 }
 
 export class SandboxPool {
-  readonly #places: SandboxPlaces;
-  readonly #limits: PythonLimits;
+  readonly #begin: StartSandbox;
   readonly #shelves: Readonly<Record<SandboxRole, Shelf>> = { candidate: new Shelf(), tests: new Shelf() };
   readonly #living = new Set<SandboxProcess>();
-  #image: Promise<Uint8Array> | null = null;
   #failures = 0;
   #lastFailure: unknown = null;
   #closed = false;
 
-  constructor(places: SandboxPlaces, limits: PythonLimits) {
-    this.#places = places;
-    this.#limits = limits;
+  constructor(begin: StartSandbox) {
+    this.#begin = begin;
   }
 
   /** A fresh sandbox: the first that is ready. @throws SandboxFailure when none starts */
@@ -81,22 +95,17 @@ export class SandboxPool {
   async #start(role: SandboxRole): Promise<SandboxProcess> {
     if (this.#failures >= MOST_FAILURES) throw this.#lastFailure;
     try {
-      this.#image ??= SandboxProcess.image(this.#places, this.#limits, (begun) => this.#living.add(begun));
-      const image = await this.#image;
-      this.#checkOpen();
-      const sandbox = await SandboxProcess.start(this.#places, role, this.#limits, image, (begun) => this.#living.add(begun));
+      const sandbox = await this.#begin(role, (begun) => {
+        this.#living.add(begun);
+        if (this.#closed) begun.kill();
+      });
       this.#failures = 0;
       return sandbox;
     } catch (error) {
-      this.#image = null;
       this.#failures++;
       this.#lastFailure = error;
       throw error;
     }
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new SandboxFailure('the evaluator was closed');
   }
 
   /** Ends all processes; whoever uses one learns that it has ended. */

@@ -14,6 +14,13 @@ export interface SandboxPlaces {
   readonly pyodide: string | null;
 }
 
+/** What is started as a sandbox. */
+export interface SandboxCommand {
+  readonly line: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+}
+
 /** Only a process for tests has a channel to a candidate's. */
 export type SandboxRole = 'candidate' | 'tests';
 
@@ -44,6 +51,24 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
+/** The interpreter in WebAssembly, in a Node process that has no right left. @throws SandboxFailure where it is not installed */
+function bundledCommand({ entry, pyodide }: SandboxPlaces, role: SandboxRole, { seconds, memory, output, message }: PythonLimits): SandboxCommand {
+  if (pyodide === null) throw new SandboxFailure('the package pyodide is not installed');
+  const program = fileURLToPath(entry);
+  const node = [
+    process.execPath,
+    '--permission',
+    `--allow-fs-read=${pyodide}`,
+    `--allow-fs-read=${dirname(program)}`,
+    '--disallow-code-generation-from-strings',
+    '--no-warnings',
+    '--max-old-space-size=512',
+    ...[program, pyodide, role, String(memory * 2 ** 20), String(output), String(message)],
+  ];
+  const line = process.platform === 'win32' ? node : ['/bin/sh', '-c', ENCLOSE, 'sandbox', String(Math.ceil(LIFETIME + seconds + GRACE)), ...node];
+  return { line, env: process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }, folder: pyodide };
+}
+
 export class SandboxProcess {
   readonly role: SandboxRole;
   readonly #child: ChildProcess;
@@ -56,23 +81,9 @@ export class SandboxProcess {
   #processorBegan: number | null = null;
   #clockUsed = 0;
 
-  private constructor({ entry, pyodide }: SandboxPlaces, role: SandboxRole, { seconds, memory, output, message }: PythonLimits) {
-    if (pyodide === null) throw new SandboxFailure('the package pyodide is not installed');
+  private constructor({ line, env, folder }: SandboxCommand, role: SandboxRole) {
     this.role = role;
-    const program = fileURLToPath(entry);
-    const node = [
-      process.execPath,
-      '--permission',
-      `--allow-fs-read=${pyodide}`,
-      `--allow-fs-read=${dirname(program)}`,
-      '--disallow-code-generation-from-strings',
-      '--no-warnings',
-      '--max-old-space-size=512',
-      ...[program, pyodide, role, String(memory * 2 ** 20), String(output), String(message)],
-    ];
-    const command = process.platform === 'win32' ? node : ['/bin/sh', '-c', ENCLOSE, 'sandbox', String(Math.ceil(LIFETIME + seconds + GRACE)), ...node];
-    const env = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
-    this.#child = spawn(command[0] ?? '', command.slice(1), { stdio: ['pipe', 'pipe', 'ignore'], env, cwd: pyodide, windowsHide: true });
+    this.#child = spawn(line[0] ?? '', line.slice(1), { stdio: ['pipe', 'pipe', 'ignore'], env, cwd: folder, windowsHide: true });
     living.add(this.#child);
     // Writing to a process that has ended: 'close' tells what is to be told.
     this.#child.stdin?.on('error', () => undefined);
@@ -90,7 +101,7 @@ export class SandboxProcess {
 
   /** The memory image from which sandboxes start; making it takes seconds. @param onBegun gets its process, so that it can be ended @throws SandboxFailure */
   static async image(places: SandboxPlaces, limits: PythonLimits, onBegun: (sandbox: SandboxProcess) => void): Promise<Uint8Array> {
-    const sandbox = new SandboxProcess(places, 'candidate', limits);
+    const sandbox = new SandboxProcess(bundledCommand(places, 'candidate', limits), 'candidate');
     onBegun(sandbox);
     const { content } = await sandbox.#started('M', new Uint8Array());
     sandbox.kill();
@@ -98,8 +109,13 @@ export class SandboxProcess {
   }
 
   /** A started sandbox. @param onBegun gets it before it is ready @throws SandboxFailure when it does not start or the machine gives no isolation */
-  static async start(places: SandboxPlaces, role: SandboxRole, limits: PythonLimits, image: Uint8Array, onBegun: (sandbox: SandboxProcess) => void): Promise<SandboxProcess> {
-    const sandbox = new SandboxProcess(places, role, limits);
+  static start(places: SandboxPlaces, role: SandboxRole, limits: PythonLimits, image: Uint8Array, onBegun: (sandbox: SandboxProcess) => void): Promise<SandboxProcess> {
+    return SandboxProcess.begin(bundledCommand(places, role, limits), role, image, onBegun);
+  }
+
+  /** A started sandbox of any kind. @param image what it starts from; empty where it needs nothing @throws SandboxFailure as above */
+  static async begin(command: SandboxCommand, role: SandboxRole, image: Uint8Array, onBegun: (sandbox: SandboxProcess) => void): Promise<SandboxProcess> {
+    const sandbox = new SandboxProcess(command, role);
     onBegun(sandbox);
     await sandbox.#started('S', image);
     return sandbox;

@@ -14,7 +14,7 @@ const reportSchema = z.union([
 type Report = z.output<typeof reportSchema>;
 
 /** The rules by which a candidate's own process may end a trial; anything else that it says is a crash. */
-const FINAL_RULES = ['does-not-compile', 'load-error', 'exit', 'memory-limit', 'output-limit', 'message-limit', 'forbidden', 'crash'] as const;
+const FINAL_RULES = ['does-not-compile', 'load-error', 'exit', 'time-limit', 'memory-limit', 'output-limit', 'message-limit', 'forbidden', 'crash'] as const;
 const finalSchema = z.tuple([z.enum(FINAL_RULES), z.string()]);
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

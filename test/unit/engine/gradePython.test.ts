@@ -46,4 +46,19 @@ describe('c3 grade --kind python', () => {
     assert.equal(code, 2);
     assert.match(stderr, /strict and fraction/);
   });
+
+  it('runs the Python of this machine where that is asked for and can be kept apart, and says in one sentence where it cannot', async () => {
+    const input = lines({ id: 1, code: 'import sys\ndef f(x):\n    return sys.platform', tests: ["assert f(1) == 'linux'"] });
+    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python', '--backend', 'python3'], { stdin: input });
+    if (code === 0) assert.deepEqual(answers(stdout), [{ id: 1, score: 1, rule: 'passed' }]);
+    else assert.match(stderr, /The backend python3 refuses to work here: .+\. --backend bundled/);
+    const none = await c3(folder, ['grade', '--kind', 'python', '--backend', 'python3'], { stdin: input, shell: `export C3_PYTHON='${join(folder, 'nowhere')}'` });
+    assert.deepEqual([none.code, none.stdout], [1, '']);
+    assert.match(none.stderr, /refuses to work here: .*nowhere is not installed\. --backend bundled/);
+    for (const args of [['--kind', 'python', '--backend', 'docker'], ['--kind', 'math', '--backend', 'python3']]) {
+      const wrong = await c3(folder, ['grade', ...args], { stdin: '' });
+      assert.equal(wrong.code, 2);
+      assert.match(wrong.stderr, /--backend/);
+    }
+  });
 });

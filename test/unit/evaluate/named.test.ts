@@ -12,8 +12,8 @@ const instance = (answer: string, tests?: Instance['tests']): Instance => ({ uid
 const asked: { rule: PassRule; code: string; uidSha: string | null }[] = [];
 const named = (name: EvaluatorName, stated = false): Evaluator =>
   evaluatorNamed(name, stated, (rule) => ({
-    grade: (code, _, uidSha = null) => {
-      asked.push({ rule, code, uidSha });
+    grade: (code, _, uidSha) => {
+      asked.push({ rule, code, uidSha: uidSha ?? null });
       return Promise.resolve(code.includes('broken') ? masked('sandbox', 'It did not start.') : scored(0.5, 'partly', '', 1, 2));
     },
   }));

@@ -55,6 +55,8 @@ describe('verdicts', () => {
       assert.equal((await one.grade(RIGHT, GIVEN, 'other')).rule, 'passed');
       assert.equal((await one.grade(`${RIGHT}\n`, GIVEN, 'uid')).rule, 'passed');
       assert.deepEqual(sets, [verdictKey('other', RIGHT), verdictKey('uid', `${RIGHT}\n`)]);
+      // Another interpreter's verdict is another verdict.
+      assert.notEqual(verdictKey('uid', RIGHT, 'python3'), verdictKey('uid', RIGHT, 'bundled'));
       // Masked verdicts are not kept.
       await one.grade(RIGHT, tests({ tests: ['assert f('] }), 'broken');
       assert.equal(sets.length, 2);
