@@ -115,7 +115,10 @@ export const configSchema = z.strictObject({
       kl_estimator: z.enum(['k3', 'k1']).default('k3'),
     })
     .prefault({}),
-  /** Of method mappo: how its value head learns, with the schedule of the policy's rate. A value that has moved by more than `clip` in a step learns nothing further. */
+  /**
+   * Of method mappo: how its value head learns, with the schedule of the policy's rate. A value that has moved by more than `clip` in a step learns nothing further.
+   * The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.
+   */
   value_head: z
     .strictObject({
       learning_rate: z.number().positive().default(1e-3),

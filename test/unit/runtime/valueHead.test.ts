@@ -182,6 +182,12 @@ describe('a runtime', () => {
     const [planner, solver] = await host.values(both, NEVER);
     assert.equal(planner, first);
     assert.notEqual(solver, second);
+    // In whatever order they come.
+    const mixed = TEXTS.flatMap((text) => ['solver', 'planner'].map((agent) => ({ agent, tokens: text })));
+    const alone: number[] = [];
+    for (const one of mixed) alone.push(...(await host.values([one], NEVER)));
+    assert.deepEqual(await host.values(mixed, NEVER), alone);
+    assert.equal(new Set(alone).size, mixed.length);
     await assert.rejects(host.values([{ agent: 'critic', tokens }], NEVER), /Nothing is trained for the agent "critic"/);
   });
 });
