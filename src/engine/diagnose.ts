@@ -148,7 +148,7 @@ function accuracyOf(store: StoreReader, run: string, protocol: Protocol, reasons
   const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
   const last = (kind: 'greedy' | 'sampled'): Samples[] => {
     for (const round of EVALUATION_ROUNDS.filter((one) => one.kind === kind).reverse()) {
-      const samples = samplesOf(store, run, round.iteration, scored);
+      const samples = evaluationSamples(store, run, round.iteration, scored);
       if (samples.length > 0) return samples;
     }
     return [];
@@ -170,8 +170,8 @@ const shown = (found: Accuracy | null): Measured | null => (found === null ? nul
 
 const PAGE = 1000;
 
-/** The episodes of one evaluation, by instance. */
-function samplesOf(store: StoreReader, run: string, iteration: number, scored: number): Samples[] {
+/** The episodes of one evaluation, by instance, in the order of their first. @param scored scored messages of an episode */
+export function evaluationSamples(store: StoreReader, run: string, iteration: number, scored: number): Samples[] {
   const byInstance = new Map<string, (0 | 1 | null)[]>();
   for (let offset = 0; ; offset += PAGE) {
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
