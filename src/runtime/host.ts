@@ -56,7 +56,7 @@ export interface ModelRuntime {
   /** What the value head says of states, as the policy in training sees them. */
   values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]>;
   /**
-   * Lets the value head learn from what followed states: its target is the advantage and the value that it gives them now. The policy stays as it is.
+   * Lets the value head learn from what followed states: an advantage is one over the value that it gives them now. The policy stays as it is.
    * @returns the loss before; cancelled or failed, the head is as before
    */
   learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number>;

@@ -14,11 +14,8 @@ export interface ValueState {
   readonly tokens: Int32Array;
 }
 
-/** What followed a state: the index of the state, and the advantage A = G - V that was found there, G being the sum of the rewards from it on. */
-export interface ValueExample {
-  readonly state: number;
-  readonly advantage: number;
-}
+/** What followed a state, by its index: the value that it should have, or the advantage A = G - V that was found there, G being the sum of the rewards from it on. */
+export type ValueExample = { readonly state: number } & ({ readonly target: number } | { readonly advantage: number });
 
 export interface ValueSettings {
   readonly learningRate: number;
@@ -65,16 +62,16 @@ export function valueLoss(weights: Float32Array, targets: readonly ValueTarget[]
 }
 
 /**
- * Some steps of AdamW, with the constants of the policy's, towards the values that the head gives now plus the advantages that were found; the given head stays as it was.
+ * Some steps of AdamW, with the constants of the policy's, towards the targets, or the values that the head gives now plus the advantages; the given head stays as it was.
  * @param states hidden states [hidden]
  * @returns the new head, and the loss before the first step
  */
 export function learnValueHead(head: ValueHead, states: readonly Float32Array[], examples: readonly ValueExample[], { learningRate, epochs, clip }: ValueSettings): { readonly head: ValueHead; readonly loss: number } {
-  const targets = examples.flatMap(({ state, advantage }): ValueTarget[] => {
-    const hidden = states[state];
+  const targets = examples.flatMap((example): ValueTarget[] => {
+    const hidden = states[example.state];
     if (hidden === undefined) return [];
     const before = valueOf(head.parameters, hidden);
-    return [{ hidden, before, target: before + advantage }];
+    return [{ hidden, before, target: 'target' in example ? example.target : before + example.advantage }];
   });
   if (targets.length === 0) return { head, loss: 0 };
   let next: ValueHead = { ...head, momentum: head.momentum.slice(), variance: head.variance.slice() };

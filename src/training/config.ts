@@ -95,8 +95,10 @@ export const configSchema = z.strictObject({
     .prefault({}),
   credit: z
     .strictObject({
-      /** Of method c3; the others bring their own. */
-      estimator: z.enum(ESTIMATORS).default('loo'),
+      /** Of method c3; the others bring their own. value_assisted: leave-one-out with a baseline that is in part what the value head says of the other alternatives. */
+      estimator: z.enum([...ESTIMATORS, 'value_assisted']).default('loo'),
+      /** The weight of the values in value_assisted. */
+      alpha: share.default(1),
       /** Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo. */
       group_normalise: z.boolean().default(false),
       /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes (c3_no_replay, magrpo, mappo) never do. */
@@ -116,7 +118,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   /**
-   * Of method mappo: how its value head learns, with the schedule of the policy's rate. A value that has moved by more than `clip` in a step learns nothing further.
+   * Of method mappo and the estimator value_assisted: how the value head learns, with the schedule of the policy's rate. A value that has moved by more than `clip` in a step learns nothing further.
    * The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.
    */
   value_head: z

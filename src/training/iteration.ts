@@ -9,6 +9,7 @@ import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config.ts';
+import type { Judged } from './methods/method.ts';
 import { methodNamed } from './methods/methods.ts';
 
 export interface IterationInput {
@@ -21,8 +22,8 @@ export interface IterationInput {
   readonly store: StoreWriter;
   readonly round: RoundRecord;
   readonly cancelled: () => boolean;
-  /** The value of the state of every message of some trees, for methods that take it. */
-  readonly valuesOf: (roots: readonly TreeNode[]) => Promise<ReadonlyMap<TreeNode, number>>;
+  /** The value of every message of some trees, or of its state, for methods that take it. */
+  readonly valuesOf: (roots: readonly TreeNode[], judged: Judged) => Promise<ReadonlyMap<TreeNode, number>>;
   /** Hears how many evaluator calls are about to be made. */
   readonly onBegin: (calls: number) => void;
   /** Stores what belongs to the finished trees, in the transaction that stores them, before their rows. */
@@ -56,7 +57,8 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
     fanout,
     { cancelled },
   );
-  const values = method.valued ? await input.valuesOf(roots) : new Map<TreeNode, number>();
+  const judged = method.judged(config);
+  const values = judged === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, judged);
   const siblings = fanout[0] ?? 1;
   store.transaction(() => {
     input.onTree(roots);

@@ -3,13 +3,13 @@
  * snapshot, is the same step.
  */
 import type { ModelRuntime } from '../runtime/host.ts';
-import type { ValueSettings } from '../runtime/valueHead.ts';
+import type { ValueExample, ValueSettings } from '../runtime/valueHead.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StepMetrics } from '../shared/records.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';
-import type { Method } from './methods/method.ts';
+import type { Judged, Method } from './methods/method.ts';
 import { methodNamed } from './methods/methods.ts';
 import { cosineSchedule } from './schedule.ts';
 import { statesOf, type Moment, type StateForm } from './states.ts';
@@ -43,10 +43,11 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   const schedule = { warmupFraction: ppo.warmup_fraction, floorFraction: ppo.final_fraction };
   const rate = cosineSchedule({ ...schedule, peak: ppo.learning_rate, totalSteps: config.steps * ppo.epochs });
   let result: LearnReport = { loss: 0, kl: 0, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: creditVariance(groups) };
-  if (method.valued) {
-    // Before the policy moves: values are those from which the advantages were taken.
+  const judged = method.judged(config);
+  if (judged !== null) {
+    // Before the policy moves: values are those that the credits took.
     const { learning_rate: peak, epochs, clip } = config.value_head;
-    result = { ...result, valueLoss: await learnValues(input, learned, { learningRate: cosineSchedule({ ...schedule, peak, totalSteps: config.steps })(iteration - 1), epochs, clip }) };
+    result = { ...result, valueLoss: await learnValues(input, learned, judged, { learningRate: cosineSchedule({ ...schedule, peak, totalSteps: config.steps })(iteration - 1), epochs, clip }) };
   }
   for (let epoch = 0; epoch < ppo.epochs; epoch++) {
     const learningRate = rate((iteration - 1) * ppo.epochs + epoch);
@@ -60,20 +61,25 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   return result;
 }
 
-/** Lets the value head learn from every message that has a credit. @returns its loss before */
-async function learnValues(input: LearnInput, learned: readonly TrainingMessage[], settings: ValueSettings): Promise<number> {
+/** Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over its value, or its mean return. @returns the loss before */
+async function learnValues(input: LearnInput, learned: readonly TrainingMessage[], judged: Judged, settings: ValueSettings): Promise<number> {
   const { store, runtime, cancelled } = input;
   const stored = new Map(store.messages(learned.map(({ decision }) => decision)).map((message) => [message.id, message]));
   const questions = new Map([...new Set(learned.map(({ instance }) => instance))].map((instance) => [instance, store.instance(instance).question]));
   const { states, places } = statesOf(
     input,
-    learned.map(({ decision, instance, position }): Moment => {
+    learned.map(({ decision, instance, position, tokens }): Moment => {
       const messages = new Map<number, string>();
       for (let above = stored.get(stored.get(decision)?.parent ?? -1); above !== undefined; above = stored.get(above.parent ?? -1)) messages.set(above.position, above.text);
-      return { position, question: questions.get(instance) ?? '', messages };
+      return { position, question: questions.get(instance) ?? '', messages, ...(judged === 'message' && { said: tokens }) };
     }),
   );
-  const examples = learned.flatMap(({ credit }, index) => (credit === null ? [] : [{ state: places[index] ?? -1, advantage: credit }]));
+  const examples = learned.flatMap(({ credit, decision }, index): ValueExample[] => {
+    const [state, target] = [places[index] ?? -1, stored.get(decision)?.return ?? null];
+    if (credit === null) return [];
+    if (judged === 'state') return [{ state, advantage: credit }];
+    return target === null ? [] : [{ state, target }];
+  });
   return runtime.learnValues(states, examples, settings, cancelled);
 }
 

@@ -206,7 +206,7 @@ class Run {
       store,
       round: this.round('train', iteration, snapshot),
       cancelled: this.control.cancelled,
-      valuesOf: (roots) => treeValues(this.dependencies, this.dependencies.runtime, roots, this.control.cancelled),
+      valuesOf: (roots, judged) => treeValues(this.dependencies, this.dependencies.runtime, roots, judged, this.control.cancelled),
       onBegin: (calls) => {
         this.account.announce(calls);
       },

@@ -11,6 +11,7 @@ import type { ModelRuntime } from '../runtime/host.ts';
 import type { ValueState } from '../runtime/valueHead.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
+import type { Judged } from './methods/method.ts';
 
 export interface StateForm {
   readonly protocol: Protocol;
@@ -26,6 +27,8 @@ export interface Moment {
   readonly question: string;
   /** Position -> text of every earlier message of the episode. */
   readonly messages: ReadonlyMap<number, string>;
+  /** The message itself, where it is judged in its state (the prefix text of section 3.4); left out, the state alone is. */
+  readonly said?: Int32Array;
 }
 
 /** The text of a state. */
@@ -34,25 +37,26 @@ export function stateText({ protocol, render }: Pick<StateForm, 'protocol' | 're
   return render(renderContext(everything, position, question, messages));
 }
 
-/** The different states among some moments, and which one each moment has. */
+/** The different states among some moments, each with what is judged in it, and which one each moment has. */
 export function statesOf(form: StateForm, moments: readonly Moment[]): { readonly states: readonly ValueState[]; readonly places: readonly number[] } {
   const states: ValueState[] = [];
   const known = new Map<string, number>();
   const places = moments.map((moment) => {
     const { role } = occurrenceAt(form.protocol, moment.position);
     const text = stateText(form, moment);
-    const name = JSON.stringify([role, text]);
-    const place = known.get(name) ?? states.push({ agent: role, tokens: form.tokenizer.encode(text).slice(-form.maxPositions) }) - 1;
+    const said = moment.said ?? new Int32Array();
+    const name = JSON.stringify([role, text, ...said]);
+    const place = known.get(name) ?? states.push({ agent: role, tokens: Int32Array.from([...form.tokenizer.encode(text), ...said].slice(-form.maxPositions)) }) - 1;
     known.set(name, place);
     return place;
   });
   return { states, places };
 }
 
-/** The value of the state of every message of some trees, by the policy in training. @throws CancelledError */
-export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'values'>, roots: readonly TreeNode[], cancelled: () => boolean): Promise<ReadonlyMap<TreeNode, number>> {
+/** The value of every message of some trees, or of its state, by the policy in training. @throws CancelledError */
+export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'values'>, roots: readonly TreeNode[], judged: Judged, cancelled: () => boolean): Promise<ReadonlyMap<TreeNode, number>> {
   const nodes = withDescendants(roots);
-  const { states, places } = statesOf(form, nodes.map(momentOf));
+  const { states, places } = statesOf(form, nodes.map((node) => momentOf(node, judged)));
   const values = await runtime.values(states, cancelled);
   return new Map(nodes.flatMap((node, index) => {
     const value = values[places[index] ?? -1];
@@ -62,8 +66,8 @@ export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'v
 
 const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
 
-function momentOf({ instance, position, parent }: TreeNode): Moment {
+function momentOf({ instance, position, parent, answer }: TreeNode, judged: Judged): Moment {
   const messages = new Map<number, string>();
   for (let node = parent; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
-  return { position, question: instance.question, messages };
+  return { position, question: instance.question, messages, ...(judged === 'message' && { said: answer.tokens }) };
 }

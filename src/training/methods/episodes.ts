@@ -13,12 +13,12 @@ const scoredIn = ({ occurrences }: Protocol): number => occurrences.filter(({ sc
  * Sampling of whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: replay m of another alternative stands in the
  * baseline here, and one that draws the same numbers as the message itself would bias the gradient.
  */
-export const wholeEpisodes: Pick<Method, 'fanout' | 'problem' | 'commonRandomNumbers' | 'compared' | 'valued'> = {
+export const wholeEpisodes: Pick<Method, 'fanout' | 'problem' | 'commonRandomNumbers' | 'compared' | 'judged'> = {
   fanout: (settings, protocol) => protocol.occurrences.map((_, level) => (level === 0 ? episodesOf(settings, protocol) : 1)),
   problem: episodesProblem(2),
   commonRandomNumbers: () => false,
   compared: 'instance',
-  valued: false,
+  judged: () => null,
 };
 
 /** Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with each other. */

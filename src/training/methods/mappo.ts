@@ -14,7 +14,7 @@ export const mappo: Method = {
   ...wholeEpisodes,
   // A value stands for the episodes that one would be compared with.
   problem: episodesProblem(1),
-  valued: true,
+  judged: () => 'state',
   estimator: () => 'mappo',
   credits: (_, { credit: { return_clip: bound } }, values) => (__, siblings) => siblings.map((node) => againstState(node, values.get(node), bound)),
 };

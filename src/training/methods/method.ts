@@ -9,8 +9,11 @@ import type { Protocol } from '../../team/protocol.ts';
 export interface MethodSettings {
   readonly fanout: readonly number[];
   readonly evaluator_budget: number;
-  readonly credit: { readonly estimator: CreditEstimator; readonly group_normalise: boolean; readonly common_random_numbers: boolean; readonly return_clip: number };
+  readonly credit: { readonly estimator: CreditEstimator; readonly alpha: number; readonly group_normalise: boolean; readonly common_random_numbers: boolean; readonly return_clip: number };
 }
+
+/** What the value head judges: the state in which a message is said, V(s), or the message in its state, q(s, a). */
+export type Judged = 'state' | 'message';
 
 export interface Method {
   /** Messages sampled per position of the protocol, for one instance. */
@@ -23,16 +26,16 @@ export interface Method {
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
   /** Whether what is compared is the messages of one context, or those of one role in all episodes of an instance. */
   readonly compared: 'context' | 'instance';
-  /** Whether credits take the value of each message's state, and the value head learns. */
-  readonly valued: boolean;
-  /** The credits of one instance's trees, group of siblings by group of siblings. @param roots all of the instance's @param values of the messages' states, where the method is valued */
+  /** What credits take a value of, of each message, and the value head learns; null where there is none. */
+  readonly judged: (settings: MethodSettings) => Judged | null;
+  /** The credits of one instance's trees, group of siblings by group of siblings. @param roots all of the instance's @param values by message, where the method has something judged */
   readonly credits: (roots: readonly TreeNode[], settings: MethodSettings, values: ReadonlyMap<TreeNode, number>) => TreeCreditRule;
 }
 
 /** Credits of a group; all are null while fewer than two members have a return, for there is nothing to compare with. */
-export function comparedCredits(members: readonly AlternativeReturns[], estimator: CreditEstimator): readonly (Credit | null)[] {
+export function comparedCredits(members: readonly (AlternativeReturns & { readonly value?: number | undefined })[], estimator: CreditEstimator, alpha?: number): readonly (Credit | null)[] {
   const measured = members.filter(({ returns }) => returns.some((value) => value !== null)).length;
-  return measured < 2 ? members.map(() => null) : creditGroup({ alternatives: members }, estimator);
+  return measured < 2 ? members.map(() => null) : creditGroup({ alternatives: members, alpha }, estimator);
 }
 
 /** Every message gets the credit of the episode that it stands in; the group is all episodes of the instance. Each root begins one episode. */

@@ -25,7 +25,8 @@ export function callsPerInstance(settings: MethodSettings & { readonly method: M
 
 /** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return; MAPPO's credits vary within a context as that one's do. */
 export function contextEstimator(settings: MethodSettings & { readonly method: MethodName }): EstimatorName {
-  return methodNamed(settings.method).estimator(settings) === 'loo' ? 'loo' : 'full_mean';
+  const estimator = methodNamed(settings.method).estimator(settings);
+  return estimator === 'loo' || estimator === 'value_assisted' ? 'loo' : 'full_mean';
 }
 
 /** What a user who compares methods should know of a configuration, one line each. */

@@ -7,6 +7,6 @@ export const sft: Method = {
   commonRandomNumbers: () => false,
   estimator: () => 'loo',
   compared: 'context',
-  valued: false,
+  judged: () => null,
   credits: () => (alternatives) => alternatives.map(() => null),
 };

@@ -1,6 +1,6 @@
 /** What C3 and its ablation share: the configured fan-out as a tree, each message compared with the others of its context. */
 import type { CreditEstimator } from '../../credit/estimators.ts';
-import { callsOfFanout } from '../../replay/tree.ts';
+import { callsOfFanout, type TreeNode } from '../../replay/tree.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { comparedCredits, type Method, type MethodSettings } from './method.ts';
 
@@ -11,9 +11,12 @@ export const treeMethod = (estimator: (settings: MethodSettings) => CreditEstima
   commonRandomNumbers: ({ credit }) => credit.common_random_numbers,
   estimator,
   compared: 'context',
-  valued: false,
-  credits: (_, settings) => (alternatives) => comparedCredits(alternatives, estimator(settings)),
+  judged: (settings) => (estimator(settings) === 'value_assisted' ? 'message' : null),
+  credits: (_, settings, values) => (alternatives, siblings) =>
+    comparedCredits(alternatives.map((alternative, index) => ({ ...alternative, value: valueOf(values, siblings[index]) })), estimator(settings), settings.credit.alpha),
 });
+
+const valueOf = (values: ReadonlyMap<TreeNode, number>, node: TreeNode | undefined): number | undefined => (node === undefined ? undefined : values.get(node));
 
 function treeProblem({ fanout, evaluator_budget: budget }: MethodSettings, protocol: Protocol): string | null {
   const positions = protocol.occurrences.map(({ position }) => position);

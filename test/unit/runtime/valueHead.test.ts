@@ -104,6 +104,9 @@ describe('the value loss', () => {
     // A value that may move by 0.05 does not get far past that.
     const moved = (clip: number): number => valueOf(learnValueHead(start, hidden, [{ state: 0, advantage: 1 }], { learningRate: 5e-4, epochs: 400, clip }).head.parameters, present(hidden[0]));
     assert.ok(moved(100) > 0.5 && moved(0.05) > 0.05 && moved(0.05) < 0.1, `${String(moved(100))}, ${String(moved(0.05))}`);
+    // A target stands for itself, an advantage on what the head says already.
+    const [value, lossOf] = [valueOf(many.head.parameters, present(hidden[1])), (example: Parameters<typeof learnValueHead>[2][number]): number => learnValueHead(many.head, hidden, [example], SETTINGS).loss];
+    assert.ok(Math.abs(lossOf({ state: 1, target: 1 }) - (value - 1) ** 2 / 2) < 1e-12 && Math.abs(lossOf({ state: 1, advantage: 1 }) - 1 / 2) < 1e-12);
     assert.deepEqual(learnValueHead(start, hidden, [], SETTINGS), { head: start, loss: 0 });
   });
 });

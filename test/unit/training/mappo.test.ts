@@ -1,4 +1,4 @@
-/** MAPPO on a tiny team: what is judged, what the advantages are, what the value head learns, and whole runs. */
+/** MAPPO and value-assisted C3 on a tiny team: what is judged, what the credits are, what the value head learns, and whole runs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { generalisedAdvantages } from '../../../src/credit/mappo.ts';
@@ -6,6 +6,7 @@ import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { loadTokenizer, type Tokenizer } from '../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import type { ValueExample, ValueSettings, ValueState } from '../../../src/runtime/valueHead.ts';
+import type { Message } from '../../../src/shared/records.ts';
 import { renderContext, renderPlain } from '../../../src/team/render.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { methodRemarks } from '../../../src/training/methods/methods.ts';
@@ -67,6 +68,8 @@ async function judged(t: TestContext, overrides: readonly string[] = [], options
   return { ...world, ...seen };
 }
 
+const advantageOf = (example: ValueExample): number => ('advantage' in example ? example.advantage : assert.fail('it has a target of its own'));
+
 /** The tokens of a state by hand: the context that a message answers, where its role sees all that was said. */
 const asked = (agent: string, context: string): string => `${agent} ${tokenizer.encode(context).join()}`;
 
@@ -116,9 +119,10 @@ describe('a run of MAPPO', () => {
         }
       }
       const { states = [], examples = [], settings, loss } = learned[index] ?? {};
-      assert.deepEqual(examples.map(({ state, advantage }) => `${states[state] ?? ''} ${String(advantage)}`).sort(), advantages.sort());
+      const given = examples.map(advantageOf);
+      assert.deepEqual(examples.map(({ state }, place) => `${states[state] ?? ''} ${String(given[place])}`).sort(), advantages.sort());
       assert.deepEqual([settings?.epochs, settings?.clip], [8, 0.5]);
-      assert.ok(Math.abs((loss ?? NaN) - examples.reduce((sum, { advantage }) => sum + advantage ** 2, 0) / 2 / examples.length) < 1e-12);
+      assert.ok(Math.abs((loss ?? NaN) - given.reduce((sum, advantage) => sum + advantage ** 2, 0) / 2 / given.length) < 1e-12);
       assert.equal(store.steps('run-1', index, 1)[0]?.metrics?.valueLoss, loss);
     }
     assert.deepEqual(new Set(values[0]?.values()), new Set([0]));
@@ -179,6 +183,44 @@ describe('a run of MAPPO', () => {
       assert.equal(new Set(store.snapshotsOfRun('run-1').map(({ id }) => id)).size, STEPS + 1);
       assert.ok([...(values[2]?.values() ?? [])].every((value) => Number.isFinite(value) && value !== 0));
     }
+  });
+});
+
+describe('a run of value-assisted C3', () => {
+  const overrides = (alpha: number): string[] => ['method=c3', 'credit.estimator=value_assisted', `credit.alpha=${String(alpha)}`, 'value_head.learning_rate=0.02'];
+  const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
+
+  it('takes part of its baseline from what the head says of the other messages, which learns their mean returns', async (t) => {
+    const alpha = 0.25;
+    const { store, values, learned } = await judged(t, overrides(alpha));
+    assert.deepEqual([values.length, learned.length], [STEPS, STEPS]);
+    for (const [index, found] of values.entries()) {
+      const targets: string[] = [];
+      for (const { uidSha } of INSTANCES) {
+        const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration: index + 1, instance: uidSha, offset: 0, limit: 1000 });
+        const judgement = ({ id, eventType }: Message): string => `${asked(eventType, store.decision(id).context)},${store.decision(id).tokens.join()}`;
+        const valueOf = (message: Message): number => found.get(judgement(message)) ?? assert.fail('a message that nobody judged');
+        for (const message of messages) {
+          const others = messages.filter(({ bucket, id }) => bucket === message.bucket && id !== message.id);
+          const baseline = (1 - alpha) * mean(others.map((one) => one.return ?? NaN)) + alpha * mean(others.map(valueOf));
+          assert.equal(message.credit?.estimator, 'value_assisted');
+          assert.ok(Math.abs(message.credit.value - ((message.return ?? NaN) - baseline)) < 1e-12);
+          targets.push(`${judgement(message)} ${String(message.return)}`);
+        }
+      }
+      const { states = [], examples = [] } = learned[index] ?? {};
+      assert.deepEqual(examples.map((example) => `${states[example.state] ?? ''} ${'target' in example ? String(example.target) : ''}`).sort(), targets.sort());
+    }
+    assert.ok([...(values[2]?.values() ?? [])].every((value) => value !== 0));
+  });
+
+  it('is C3 where the values weigh nothing', async (t) => {
+    const [assisted, plain] = [await judged(t, overrides(0)), await judged(t, ['method=c3'])];
+    const creditsOf = ({ store }: TinyRun): number[] => INSTANCES.flatMap(({ uidSha }) => store.transcript({ run: 'run-1', phase: 'train', iteration: 1, instance: uidSha, offset: 0, limit: 1000 }).messages.map(({ credit }) => credit?.value ?? NaN));
+    const [some, same] = [creditsOf(assisted), creditsOf(plain)];
+    assert.equal(some.length, 30);
+    for (const [index, value] of some.entries()) assert.ok(Math.abs(value - (same[index] ?? NaN)) < 1e-12);
+    assert.deepEqual([plain.values, plain.learned], [[], []]);
   });
 });
 

@@ -90,14 +90,14 @@ describe('resumeTraining', () => {
     }
   });
 
-  for (const method of METHOD_NAMES.filter((name) => name !== 'c3')) {
-    it(`does so for the method ${method}`, async (t) => {
-      const overrides = [...OVERRIDES, `method=${method}`];
+  for (const { name, method, more } of [...METHOD_NAMES.flatMap((one) => (one === 'c3' ? [] : [{ name: one, method: one, more: [] }])), { name: 'value-assisted c3', method: 'c3', more: ['credit.estimator=value_assisted'] }]) {
+    it(`does so for the method ${name}`, async (t) => {
+      const overrides = [...OVERRIDES, `method=${method}`, ...more];
       const whole = await begin(t);
       await whole.start({ overrides });
       // Nothing is sampled or learned where nothing is trained: there are the evaluations only.
       const broken: readonly (readonly [keyof ModelRuntime, number])[] = method === 'sft' ? [['generate', 1], ['generate', 6]] : [['generate', 4], ['generate', 13], ['step', 1], ['step', 4], ['saveCheckpoint', 2], ['generate', 22]];
-      const ofValues: readonly (readonly [keyof ModelRuntime, number])[] = method === 'mappo' ? [['values', 1], ['values', 4], ['learnValues', 2], ['learnValues', 5]] : [];
+      const ofValues: readonly (readonly [keyof ModelRuntime, number])[] = method === 'mappo' || method === 'c3' ? [['values', 1], ['values', 4], ['learnValues', 2], ['learnValues', 5]] : [];
       for (const [failed, at] of [...broken, ...ofValues]) {
         const world = await begin(t);
         await assert.rejects(world.start({ overrides, wrap: failing(failed, at) }), /It broke/, `${failed} ${String(at)}`);
