@@ -288,11 +288,11 @@ export class EngineService {
     }
   }
 
-  private lender(run: string, recipe: Recipe, cancelled: () => boolean): PolicyLender {
+  private lender(run: string, recipe: StoredRecipe, cancelled: () => boolean): PolicyLender {
     return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), (lent) => work(typeof lent === 'string' ? lent : lent.policy));
   }
 
-  private finder(run: string, recipe: Recipe, cancelled: () => boolean): WeightsFinder {
+  private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean): WeightsFinder {
     return (snapshot) => this.weights.file({ store: this.writer(), run, recipe, snapshot, cancelled });
   }
 }

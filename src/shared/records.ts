@@ -282,6 +282,8 @@ export interface StepMetrics {
   readonly learningRate: number;
   readonly ratioDeviation: number;
   readonly creditVariance: number;
+  /** Loss of the value head before the step; only of a method that has one. */
+  readonly valueLoss?: number;
   readonly generateSeconds: number;
   readonly trainSeconds: number;
 }

@@ -10,7 +10,7 @@ export function iterationReaders(session: Session): Pick<StoreReader, 'trainingM
   const { db } = session;
   // A later word of the same estimator, should there be one, is not what the iteration learned from.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string }], MessageRow>(`
-    SELECT decision.bucket AS bucket, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+    SELECT decision.bucket AS bucket, decision.id AS decision, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
     FROM decision JOIN instance ON instance.id = decision.instance JOIN context ON context.id = decision.context JOIN text ON text.id = context.text

@@ -93,6 +93,7 @@ export interface RunAccount {
 /** A message as the optimiser learned from it. */
 export interface TrainingMessage {
   readonly bucket: number;
+  readonly decision: number;
   /** A uidSha. */
   readonly instance: string;
   readonly eventType: string;

@@ -23,7 +23,7 @@ export const configSchema = z.strictObject({
   title: z.string().min(1).max(200).default('Bundled team, arithmetic'),
   /**
    * What the messages are credited by, all at the same evaluator budget. c3: replays of the messages of one context. c3_no_replay, c3_full_mean: without its
-   * replays, without leave-one-out. magrpo: whole episodes against their group. sft: the team as it is; nothing is trained, whatever `steps` says.
+   * replays, without leave-one-out. magrpo: whole episodes against their group. mappo: whole episodes against a learned value of the state. sft: the team as it is; nothing is trained, whatever `steps` says.
    */
   method: z.enum(METHOD_NAMES).default('c3'),
   seed: z.int().min(0).default(0),
@@ -99,7 +99,7 @@ export const configSchema = z.strictObject({
       estimator: z.enum(ESTIMATORS).default('loo'),
       /** Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo. */
       group_normalise: z.boolean().default(false),
-      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes (c3_no_replay, magrpo) never do. */
+      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes (c3_no_replay, magrpo, mappo) never do. */
       common_random_numbers: z.boolean().default(true),
       return_clip: z.number().positive().default(10),
     })
@@ -113,6 +113,18 @@ export const configSchema = z.strictObject({
       kl_coefficient: z.number().min(0).default(0.01),
       /** k3 in the loss, or k1 taken from the advantages token by token. */
       kl_estimator: z.enum(['k3', 'k1']).default('k3'),
+    })
+    .prefault({}),
+  /**
+   * Of method mappo: how its value head learns, with the schedule of the policy's rate. A value that has moved by more than `clip` in a step learns nothing further.
+   * The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.
+   */
+  value_head: z
+    .strictObject({
+      learning_rate: z.number().positive().default(1e-3),
+      /** Optimiser steps per step of the run. */
+      epochs: positive.default(8),
+      clip: z.number().positive().default(0.5),
     })
     .prefault({}),
   memory: z

@@ -21,6 +21,8 @@ export interface IterationInput {
   readonly store: StoreWriter;
   readonly round: RoundRecord;
   readonly cancelled: () => boolean;
+  /** The value of the state of every message of some trees, for methods that take it. */
+  readonly valuesOf: (roots: readonly TreeNode[]) => Promise<ReadonlyMap<TreeNode, number>>;
   /** Hears how many evaluator calls are about to be made. */
   readonly onBegin: (calls: number) => void;
   /** Stores what belongs to the finished trees, in the transaction that stores them, before their rows. */
@@ -54,12 +56,13 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
     fanout,
     { cancelled },
   );
+  const values = method.valued ? await input.valuesOf(roots) : new Map<TreeNode, number>();
   const siblings = fanout[0] ?? 1;
   store.transaction(() => {
     input.onTree(roots);
     for (const index of instances.keys()) {
       const own = roots.slice(index * siblings, (index + 1) * siblings);
-      recordTrainingTree(store, own, protocol, input.round, method.credits(own, config));
+      recordTrainingTree(store, own, protocol, input.round, method.credits(own, config, values));
     }
   });
 }

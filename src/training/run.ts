@@ -22,6 +22,7 @@ import { learn, type LearnInput } from './learn.ts';
 import { methodRemarks } from './methods/methods.ts';
 import { restoreTraining, snapshotAfter } from './restore.ts';
 import { runInstances } from './room.ts';
+import { treeValues } from './states.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;
@@ -205,6 +206,7 @@ class Run {
       store,
       round: this.round('train', iteration, snapshot),
       cancelled: this.control.cancelled,
+      valuesOf: (roots) => treeValues(this.dependencies, this.dependencies.runtime, roots, this.control.cancelled),
       onBegin: (calls) => {
         this.account.announce(calls);
       },

@@ -13,10 +13,19 @@ const scoredIn = ({ occurrences }: Protocol): number => occurrences.filter(({ sc
  * Sampling of whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: replay m of another alternative stands in the
  * baseline here, and one that draws the same numbers as the message itself would bias the gradient.
  */
-export const wholeEpisodes: Pick<Method, 'fanout' | 'problem' | 'commonRandomNumbers' | 'compared'> = {
+export const wholeEpisodes: Pick<Method, 'fanout' | 'problem' | 'commonRandomNumbers' | 'compared' | 'valued'> = {
   fanout: (settings, protocol) => protocol.occurrences.map((_, level) => (level === 0 ? episodesOf(settings, protocol) : 1)),
-  problem: (settings, protocol) =>
-    episodesOf(settings, protocol) >= 2 ? null : `evaluator_budget (${String(settings.evaluator_budget)}) pays for fewer than two episodes of an instance with the protocol ${protocol.name}, which has ${String(scoredIn(protocol))} scored messages; raise it, for there is nothing to compare one episode with.`,
+  problem: episodesProblem(2),
   commonRandomNumbers: () => false,
   compared: 'instance',
+  valued: false,
 };
+
+/** Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with each other. */
+export function episodesProblem(least: 1 | 2): Method['problem'] {
+  return (settings, protocol) => {
+    if (episodesOf(settings, protocol) >= least) return null;
+    const [words, reason] = least === 1 ? ['no episode', ''] : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
+    return `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance with the protocol ${protocol.name}, which has ${String(scoredIn(protocol))} scored messages; raise it${reason}.`;
+  };
+}

@@ -23,8 +23,10 @@ export interface Method {
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
   /** Whether what is compared is the messages of one context, or those of one role in all episodes of an instance. */
   readonly compared: 'context' | 'instance';
-  /** The credits of one instance's trees, group of siblings by group of siblings. @param roots all of the instance's */
-  readonly credits: (roots: readonly TreeNode[], settings: MethodSettings) => TreeCreditRule;
+  /** Whether credits take the value of each message's state, and the value head learns. */
+  readonly valued: boolean;
+  /** The credits of one instance's trees, group of siblings by group of siblings. @param roots all of the instance's @param values of the messages' states, where the method is valued */
+  readonly credits: (roots: readonly TreeNode[], settings: MethodSettings, values: ReadonlyMap<TreeNode, number>) => TreeCreditRule;
 }
 
 /** Credits of a group; all are null while fewer than two members have a return, for there is nothing to compare with. */

@@ -6,13 +6,14 @@ import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';
 import { c3NoReplay } from './c3NoReplay.ts';
 import { magrpo } from './magrpo.ts';
+import { mappo } from './mappo.ts';
 import type { Method, MethodSettings } from './method.ts';
 import { sft } from './sft.ts';
 
-export const METHOD_NAMES = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'sft'] as const;
+export const METHOD_NAMES = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
 export type MethodName = (typeof METHOD_NAMES)[number];
 
-const METHODS: Readonly<Record<MethodName, Method>> = { c3, c3_no_replay: c3NoReplay, c3_full_mean: c3FullMean, magrpo, sft };
+const METHODS: Readonly<Record<MethodName, Method>> = { c3, c3_no_replay: c3NoReplay, c3_full_mean: c3FullMean, magrpo, mappo, sft };
 
 /** A method by its name. */
 export const methodNamed = (name: MethodName): Method => METHODS[name];
@@ -22,7 +23,7 @@ export function callsPerInstance(settings: MethodSettings & { readonly method: M
   return callsOfFanout(protocol, protocol.occurrences.map(({ position }) => position), methodNamed(settings.method).fanout(settings, protocol));
 }
 
-/** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return. */
+/** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return; MAPPO's credits vary within a context as that one's do. */
 export function contextEstimator(settings: MethodSettings & { readonly method: MethodName }): EstimatorName {
   return methodNamed(settings.method).estimator(settings) === 'loo' ? 'loo' : 'full_mean';
 }
@@ -41,6 +42,7 @@ export function methodRemarks(settings: MethodSettings & { readonly method: Meth
         : 'c3_no_replay gives the advantages of magrpo times n / (n - 1), n episodes of an instance: the two differ by that factor only, and AdamW, which scales its steps, leaves little of it.',
     );
   }
+  if (method === 'mappo' && credit.group_normalise) remarks.push('With credit.group_normalise mappo gives the first role the advantages of magrpo: all its messages of an instance answer one state, and scaling takes its value out again.');
   if (method === 'c3_full_mean' && credit.group_normalise) remarks.push('With credit.group_normalise c3_full_mean gives the advantages of c3: scaling erases the factor n / (n - 1) between them, so this ablation changes nothing.');
   return remarks;
 }

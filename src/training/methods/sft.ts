@@ -7,5 +7,6 @@ export const sft: Method = {
   commonRandomNumbers: () => false,
   estimator: () => 'loo',
   compared: 'context',
+  valued: false,
   credits: () => (alternatives) => alternatives.map(() => null),
 };

@@ -11,6 +11,7 @@ export const treeMethod = (estimator: (settings: MethodSettings) => CreditEstima
   commonRandomNumbers: ({ credit }) => credit.common_random_numbers,
   estimator,
   compared: 'context',
+  valued: false,
   credits: (_, settings) => (alternatives) => comparedCredits(alternatives, estimator(settings)),
 });
 

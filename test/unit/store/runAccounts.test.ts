@@ -53,13 +53,13 @@ test('the messages of an iteration come as they were appended, with the first cr
   store.insertCredit(first, one, credit('full', 9));
   store.insertCredit(first, one, credit('loo', 0.1));
   store.insertCredit(first, one, credit('loo', 0.7));
-  const found = store.trainingMessages(RUN, 1, 'loo').map(({ tokens, logprobs, ...row }) => ({ ...row, said: String.fromCharCode(...tokens), logprobs: [...logprobs] }));
+  const found = store.trainingMessages(RUN, 1, 'loo').map(({ tokens, logprobs, decision, ...row }) => ({ ...row, stored: store.decision(decision).text, said: String.fromCharCode(...tokens), logprobs: [...logprobs] }));
   const single = Math.fround(-0.1);
   const { instance } = newDecision();
   assert.deepEqual(found, [
-    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: 0.1, said: 'c', logprobs: [single] },
-    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: null, said: 'de', logprobs: [single, single] },
-    { bucket: second, instance, eventType: 'actor', position: 1, context: 'other', promptTokens: 7, credit: null, said: 'ab', logprobs: [single, single] },
+    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: 0.1, said: 'c', stored: 'c', logprobs: [single] },
+    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: null, said: 'de', stored: 'de', logprobs: [single, single] },
+    { bucket: second, instance, eventType: 'actor', position: 1, context: 'other', promptTokens: 7, credit: null, said: 'ab', stored: 'ab', logprobs: [single, single] },
   ]);
   assert.equal(store.trainingMessages(RUN, 1, 'full')[0]?.credit, 9);
   assert.deepEqual(store.trainingMessages('none', 1, 'loo'), []);

@@ -10,6 +10,7 @@ import { connect } from '../../../src/store/sqlite.ts';
 import { checkpointFile, checkpointsOf, removeUnfinished } from '../../../src/training/checkpoints.ts';
 import { readConfig } from '../../../src/training/config.ts';
 import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
+import { renderPlain } from '../../../src/team/render.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
@@ -96,7 +97,8 @@ describe('resumeTraining', () => {
       await whole.start({ overrides });
       // Nothing is sampled or learned where nothing is trained: there are the evaluations only.
       const broken: readonly (readonly [keyof ModelRuntime, number])[] = method === 'sft' ? [['generate', 1], ['generate', 6]] : [['generate', 4], ['generate', 13], ['step', 1], ['step', 4], ['saveCheckpoint', 2], ['generate', 22]];
-      for (const [failed, at] of broken) {
+      const ofValues: readonly (readonly [keyof ModelRuntime, number])[] = method === 'mappo' ? [['values', 1], ['values', 4], ['learnValues', 2], ['learnValues', 5]] : [];
+      for (const [failed, at] of [...broken, ...ofValues]) {
         const world = await begin(t);
         await assert.rejects(world.start({ overrides, wrap: failing(failed, at) }), /It broke/, `${failed} ${String(at)}`);
         await world.resume({ overrides });
@@ -202,7 +204,7 @@ describe('checkpoints and snapshots', () => {
     await start({ overrides, evaluation: [] });
     const again: number[] = [];
     const config = readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides);
-    const input = { run: 'run-1', config, store, runtime: host, tokenizer: await loadTokenizer(team.folder), protocol: PAIR, base, snapshotFolder, cancelled: () => false, onStep: (step: number) => again.push(step) };
+    const input = { run: 'run-1', config, store, runtime: host, tokenizer: await loadTokenizer(team.folder), protocol: PAIR, render: renderPlain, maxPositions: 256, base, snapshotFolder, cancelled: () => false, onStep: (step: number) => again.push(step) };
     const rebuild = async (iteration: number): Promise<number[]> => {
       again.length = 0;
       assert.equal(await restoreTraining(input, iteration), snapshotAfter(store, 'run-1', iteration).id);
