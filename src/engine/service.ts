@@ -119,7 +119,6 @@ export class EngineService {
     }
     const unscored = evaluatorProblem(recipe.config.evaluator, [...data.train, ...data.evaluation]);
     if (unscored !== null) throw new C3Error('input', unscored);
-    for (const remark of data.remarks) onRemark(remark);
     const plan = await planHere(recipe, { protocol, tokenizer: await this.models.tokenizer(recipe.modelFolder), render: rendererOf(rendering), data });
     const short = shortage(plan);
     // A run that has begun was let begin; its configuration can no longer be changed.
@@ -131,6 +130,7 @@ export class EngineService {
       if (interrupted === null) checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
       const store = this.writer();
       await mkdir(this.snapshotFolder, { recursive: true });
+      for (const line of data.remarks) onRemark(line);
       onRemark(short ?? memoryLine(plan));
       const dependencies = {
         store,

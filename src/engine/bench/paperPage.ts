@@ -200,14 +200,14 @@ function paretoFigure(id: string, task: string, rows: readonly MethodRow[], plac
   });
   const lines = points.map((each) => `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${boundsOf(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`);
   const numbers = table('Accuracy and tokens in numbers', ['method', 'tokens', 'greedy accuracy', '95 % interval', 'seeds', 'on the front'], lines, 'numbers');
-  const note = 'Bars: 95 % interval of the accuracy. Line and filled markers: the Pareto front, the methods that no other beats at both.';
+  const note = 'Bars: 95 % interval of the accuracy, without a stroke at an end beyond the picture. Line and filled markers: the Pareto front, the methods that no other beats at both.';
   return figure('Accuracy against training tokens', paretoPicture(id, `Accuracy against training tokens on ${task}`, points), note, numbers);
 }
 
 /** 0.0003 as 3 x 10^-4. */
 function rateOf(rate: number): string {
   if (rate === 0 || !Number.isFinite(rate)) return String(rate);
-  const [digits = '', power = ''] = rate.toExponential().split('e');
+  const [digits = '', power = ''] = Number(rate.toPrecision(12)).toExponential().split('e');
   return `${digits === '1' ? '' : `${digits} \u00d7 `}10<sup>${String(Number(power)).replace('-', '\u2212')}</sup>`;
 }
 
@@ -319,7 +319,7 @@ th, td { padding: 5px 6px; text-align: right; vertical-align: top; font-weight: 
 th:first-child, td:first-child { padding-left: 2px; text-align: left; }
 th:last-child, td:last-child { padding-right: 2px; }
 thead th { vertical-align: bottom; font-weight: 600; }
-tbody th, tr > th[scope=row] { font-weight: 600; overflow-wrap: anywhere; min-width: 74px; }
+tbody th { font-weight: 600; overflow-wrap: break-word; min-width: 74px; max-width: 240px; }
 small { display: block; font-size: 11px; font-weight: normal; white-space: nowrap; }
 strong { font-weight: 700; }
 .results td { white-space: nowrap; }
@@ -344,7 +344,7 @@ details .wide { max-height: 420px; overflow-y: auto; margin-top: 6px; }
 .bar, .leader { fill: none; stroke: var(--ink); stroke-width: 1.2; }
 .leader { stroke-width: 0.8; }
 .mark { fill: var(--ink); stroke: var(--ink); stroke-width: 1.4; stroke-linejoin: round; }
-.hollow { fill: var(--ground); }
+.hollow { fill: var(--ground); fill-opacity: 0.75; }
 .front { fill: none; stroke: var(--soft); stroke-width: 1.2; }
 .m0 { --ink: var(--c0); } .m1 { --ink: var(--c1); } .m2 { --ink: var(--c2); } .m3 { --ink: var(--c3); }
 .m4 { --ink: var(--c4); } .m5 { --ink: var(--c5); } .m6 { --ink: var(--c6); } .m7 { --ink: var(--c7); }
@@ -352,12 +352,12 @@ details .wide { max-height: 420px; overflow-y: auto; margin-top: 6px; }
 .reading dd { margin: 0; max-width: 90ch; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 :focus-visible { outline: 2px solid var(--c0); outline-offset: 1px; }
-@media (max-width: 1000px) {
-  main { padding: 20px 14px 36px; }
+@media print, (max-width: 1000px) {
+  main { padding: 20px 8px 36px; }
   table { font-size: 12px; }
   .results th, .results td { padding: 4px 2.5px; }
   thead th { font-size: 11px; }
-  tbody th, tr > th[scope=row] { min-width: 62px; }
+  tbody th { min-width: 62px; }
   small, .roles span { font-size: 10px; }
   .deviation { display: block; }
   .results .none, .results .roles { white-space: normal; }

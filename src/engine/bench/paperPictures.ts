@@ -7,7 +7,7 @@ export const NOT_MEASURED = 'not measured';
 /** Foreign text as HTML or SVG text: one line, control characters shown, bounded, nothing left that is markup or ends an attribute. */
 export function escaped(text: string, limit = 200): string {
   const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-  return oneLine(text.toWellFormed(), limit).replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
+  return oneLine(text, limit).toWellFormed().replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
 }
 
 /** A decimal with a true minus; what the digits would make 0 is written with an exponent. */
@@ -240,7 +240,7 @@ export function paretoPicture(id: string, name: string, all: readonly CostPoint[
   const at = points.map((each) => ({ ...each, left: x.at(each.x), top: y.at(100 * each.y.value), bar: barOf(each.y, y) }));
   const labels = labelsBeside(at, right, stepsOf(front, x, y, right));
   const drawn = at.map(({ place, left, top, bar, ...each }, index) => {
-    const whiskers = bar === null ? '' : `<path class="bar" d="M${point(left, bar.top)}V${round(bar.bottom)}M${point(left - 3, bar.top)}h6M${point(left - 3, bar.bottom)}h6"/>`;
+    const whiskers = bar === null ? '' : `<path class="bar" d="M${point(left, bar.top)}V${round(bar.bottom)}${bar.ends.map((end) => `M${point(left - 3, end)}h6`).join('')}"/>`;
     const label = labels[index] ?? { left, top };
     return `<g class="m${place % COLOURS}">${whiskers}<path class="mark${onFront({ place, ...each }, points) ? '' : ' hollow'}" transform="translate(${point(left, top)})" d="${MARKERS[place % MARKERS.length] ?? ''}"/><text class="label" x="${round(label.left < left ? left - 9 : label.left)}" y="${round(label.top + 11)}"${label.left < left ? ' text-anchor="end"' : ''}>${shown({ place, ...each })}</text></g>`;
   });
@@ -250,9 +250,12 @@ export function paretoPicture(id: string, name: string, all: readonly CostPoint[
   return picture(id, name, description, `${axes(x, y, right, { x: 'tokens of training', y: 'greedy accuracy, %', tickX: (tick) => compact(tick, true), tickY: (tick) => decimal(tick, digits) })}<path class="front" d="${steps}H${round(right)}"/>${drawn.join('')}`);
 }
 
-/** The error bar's ends, no farther than the picture goes. */
-function barOf({ low, high }: Interval, y: Axis): { readonly top: number; readonly bottom: number } | null {
-  return low === null || high === null ? null : { top: Math.max(TOP - 4, y.at(100 * high)), bottom: Math.min(BOTTOM, y.at(100 * low)) };
+/** An error bar, no farther than the picture goes; ends that lie beyond it are none of its `ends`. */
+function barOf({ low, high }: Interval, y: Axis): { readonly top: number; readonly bottom: number; readonly ends: readonly number[] } | null {
+  if (low === null || high === null) return null;
+  const ends = [y.at(100 * high), y.at(100 * low)];
+  const [top = TOP, bottom = BOTTOM] = ends.map((end) => Math.min(BOTTOM, Math.max(TOP - 4, end)));
+  return { top, bottom, ends: ends.filter((end) => end === top || end === bottom) };
 }
 
 /** The front's flat and upright parts, as thin boxes that labels keep clear of. */
