@@ -81,7 +81,7 @@ describe('the table', () => {
     const c3 = rows[1];
     assert.deepEqual([c3?.seeds, c3?.measures.greedy?.mean, c3?.measures.greedy?.standardDeviation], [[0, 1], 0.5, Math.SQRT1_2]);
     assert.equal(c3?.measures.fidelity, null);
-    assert.equal(c3?.decisions['actor']?.mean, 16);
+    assert.equal(c3.decisions['actor']?.mean, 16);
     assert.deepEqual(rows[0]?.curve.map(({ step, tokens, meanReturn }) => [step, tokens, meanReturn.value, meanReturn.n]), [[1, 10.5, 0.5, 2]]);
     assert.deepEqual([...new Set(comparisons.map(({ first, second }) => `${first} ${second}`))], ['sft c3', 'own c3']);
   });
