@@ -37,7 +37,8 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     run,
     greedy: last('greedy'),
     sampled: last('sampled'),
-    fidelity: diagnosis.fidelity.all?.value ?? null,
+    // Against MAPPO's baseline, the value head's word on these contexts, which ends with the training.
+    fidelity: method === 'mappo' ? null : (diagnosis.fidelity.all?.value ?? null),
     variance: diagnosis.variance?.value ?? null,
     influence: diagnosis.influence?.value ?? null,
     contexts: diagnosis.contexts,
