@@ -32,7 +32,7 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
   // Careless work is mostly one and the same slip where a problem allows only one: there the team slips though it knows better, and reinforcement can choose.
   python: [
     { steps: 500, levels: [1, 1, 1, 1, 1, 1], hasty: { short: 0, long: 0 }, peak: 2.5e-3, warmupFraction: 0.03, floorFraction: 0.1 },
-    { steps: 100, levels: [1, 1, 1, 1, 1, 1], hasty: { short: 0.75, long: 0.75 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
+    { steps: 100, levels: [1, 1, 1, 1, 1, 1], hasty: { short: 0.85, long: 0.85 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
   ],
 };
 

@@ -44,7 +44,7 @@ export interface PythonTeamReport {
 
 /** Measures a team folder on `count` held-out problems under a mix of levels. */
 export async function measurePythonTeam(folder: string, count: number, weights?: string, levels?: readonly number[]): Promise<PythonTeamReport> {
-  const instances = generateSplit({ task: 'python', seed: 'team-report', train: 0, evaluation: count, ...(levels === undefined ? {} : { levels }) }).evaluation;
+  const instances = generateSplit({ task: 'python', seed: 'python-team-report', train: 0, evaluation: count, ...(levels === undefined ? {} : { levels }) }).evaluation;
   const { greedy, emptied, right, wrong, leaves } = await withTeam('python', folder, weights, (speak) => speakAll(speak, instances));
   const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: availableParallelism() });
   let masked = 0;
