@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxPlaces } from '../evaluate/python/sandboxProcess.ts';
+import type { TaskName } from '../tasks/split.ts';
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
@@ -18,8 +19,10 @@ export const SANDBOX_PLACES: SandboxPlaces = {
   pyodide: packageFolder('pyodide'),
 };
 
-/** The bundled team: weights, tokenizer, protocol. */
-export const BUNDLED_TEAM = fileURLToPath(new URL(FROM_SOURCE ? '../../media/team' : '../media/team', import.meta.url));
+const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = { arithmetic: 'team', python: 'team-python' };
+
+/** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */
+export const bundledTeam = (task: TaskName): string => fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${TEAM_FOLDERS[task]}`, import.meta.url));
 
 /** The package's own description; it lies beside the sources and beside the bundles. */
 export const PACKAGE_FILE = fileURLToPath(new URL(FROM_SOURCE ? '../../package.json' : '../package.json', import.meta.url));

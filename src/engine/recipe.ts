@@ -12,7 +12,7 @@ import { parseProtocol } from '../team/parseProtocol.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { configSchema, readConfig, type RunConfig } from '../training/config.ts';
 import { samplingProblem } from '../training/iteration.ts';
-import { BUNDLED_TEAM } from './places.ts';
+import { bundledTeam } from './places.ts';
 
 export interface Recipe {
   readonly config: RunConfig;
@@ -58,11 +58,11 @@ export async function readRecipe(path: string | null, overrides: readonly string
   const source = file ?? 'the bundled configuration';
   const config = readConfig(text, source, overrides);
   const folder = file === null ? currentFolder : dirname(file);
-  const protocolSource = config.protocol === 'bundled' ? join(BUNDLED_TEAM, 'protocol.json') : resolve(folder, config.protocol);
+  const protocolSource = config.protocol === 'bundled' ? join(bundledTeam(config.task.name), 'protocol.json') : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
   const problem = samplingProblem(config, parseProtocol(protocolText, protocolSource));
   if (problem !== null) throw new C3Error('input', `${source}: ${problem}`);
-  return { config, folder, modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model), protocolText, protocolSource };
+  return { config, folder, modelFolder: config.model === 'bundled' ? bundledTeam(config.task.name) : resolve(folder, config.model), protocolText, protocolSource };
 }
 
 export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint, rendering: Rendering): string => JSON.stringify({ ...recipe, fingerprint, rendering } satisfies StoredRecipe);

@@ -19,7 +19,7 @@ const share = z.number().min(0).max(1);
 
 /** Keys and defaults. The defaults are the bundled team's run. */
 export const configSchema = z.strictObject({
-  /** Shown in lists. */
+  /** Shown in lists; unless given, it names the bundled task. */
   title: z.string().min(1).max(200).default('Bundled team, arithmetic'),
   /**
    * What the messages are credited by, all at the same evaluator budget. c3: replays of the messages of one context. c3_no_replay, c3_full_mean: without its
@@ -27,7 +27,7 @@ export const configSchema = z.strictObject({
    */
   method: z.enum(METHOD_NAMES).default('c3'),
   seed: z.int().min(0).default(0),
-  /** A model folder, relative to the file; `bundled` is the team that comes with the product. */
+  /** A model folder, relative to the file; `bundled` is the team that comes with the bundled task. */
   model: z.string().min(1).default('bundled'),
   /** Low-rank factors that are trained over the model as it is (LoRA); null trains all of it. */
   adapter: z
@@ -50,7 +50,7 @@ export const configSchema = z.strictObject({
       thinking: z.boolean().default(false),
     })
     .prefault({}),
-  /** A protocol file (JSON or YAML), relative to the file; `bundled` is reasoner and actor. */
+  /** A protocol file (JSON or YAML), relative to the file; `bundled` is that of the bundled task: reasoner and actor, or planner and coder for python. */
   protocol: z.string().min(1).default('bundled'),
   task: z
     .strictObject({
@@ -207,7 +207,7 @@ export function readConfig(text: string, source: string, overrides: readonly str
   if (config.device.precision === 'float16' && config.adapter === null && config.steps > 0) throw fail('device.precision', 'float16 holds weights that are not trained; give the run an adapter, or leave float32.');
   if (config.task.train_file === null && config.task.evaluation_file !== null) throw fail('task.evaluation_file', 'needs task.train_file beside it.');
   if (config.task.train_file === null && config.task.levels.every((weight) => weight === 0)) throw fail('task.levels', 'needs at least one level with a positive weight.');
-  return config;
+  return Object.hasOwn(value, 'title') ? config : { ...config, title: `Bundled team, ${config.task.name}` };
 }
 
 const usesFanout = ({ method }: RunConfig): boolean => method === 'c3' || method === 'c3_full_mean';

@@ -47,6 +47,9 @@ describe('readConfig', () => {
     assert.deepEqual(readConfig('# nothing but a remark\n', 'x'), config);
     // A part that is given keeps the defaults of its other keys.
     assert.deepEqual(readConfig('ppo:\n  epochs: 2\n', 'x').ppo, { ...config.ppo, epochs: 2 });
+    // A run that nobody named is named after its task.
+    assert.equal(readConfig('task: {name: python}\n', 'x').title, 'Bundled team, python');
+    assert.equal(readConfig('', 'x', ['task.name=python', 'title=Mine']).title, 'Mine');
   });
 
   it('names the nearest key and the line of an unknown one', () => {
