@@ -1,5 +1,5 @@
 /**
- * Builds dist/: the extension, the engine, its worker and its probe, the command line and one bundle for each webview.
+ * Builds dist/: the extension, the engine, its worker, its probe and its sandbox, the command line and one bundle for each webview.
  *
  *   node esbuild.mjs [--watch] [--production]
  *
@@ -55,6 +55,8 @@ const bundles = [
   { ...nodeModule, entryPoints: ['src/engine/main.ts'], outfile: 'dist/engine.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
+  // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
+  { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
   ...['transcript', 'dashboard', 'taxonomy', 'model'].map(webview),
 ];

@@ -9,7 +9,7 @@ export const LEVEL = 0.95;
 /** The standard normal quantile of (1 + LEVEL) / 2. */
 const Z = 1.959963984540054;
 
-export type IntervalMethod = 'newcombe' | 'welch' | 'none';
+export type IntervalMethod = 'newcombe' | 'welch' | 'wilson' | 'student' | 'none';
 
 export interface DifferenceInterval extends Interval {
   /** How the bounds were found; none where both are null. */
@@ -68,14 +68,65 @@ export function welch(first: readonly number[], second: readonly number[]): Inte
   return { value, low: value - reach, high: value + reach, n };
 }
 
+const isBinary = (value: number): boolean => value === 0 || value === 1;
+const successes = (side: readonly number[]): number => side.filter((value) => value === 1).length;
+
+/**
+ * The interval of a mean: Wilson's where all values are 0 or 1, Student's t otherwise.
+ * @returns null without values; null bounds for values that are not binary and fewer than two or all equal
+ */
+export function meanInterval(values: readonly number[]): DifferenceInterval | null {
+  const n = values.length;
+  if (n === 0) return null;
+  if (values.every(isBinary)) {
+    const interval = wilson(successes(values), n);
+    return interval === null ? null : { ...interval, method: 'wilson' };
+  }
+  const interval = student(values);
+  return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'student' };
+}
+
+/**
+ * Student's t interval of a mean.
+ * @returns null without values; null bounds for fewer than two or all equal
+ */
+export function student(values: readonly number[]): Interval | null {
+  const n = values.length;
+  if (n === 0) return null;
+  const value = mean(values);
+  if (!hasSpread(values)) return { value, low: null, high: null, n };
+  const reach = studentTQuantile((1 + LEVEL) / 2, n - 1) * Math.sqrt(squaredDeviations(values) / (n - 1) / n);
+  return { value, low: value - reach, high: value + reach, n };
+}
+
+/**
+ * The interval of first - weight * second for two independent samples: for binary ones by recovering the variance from the two Wilson
+ * intervals (MOVER; Zou and Donner, Statistics in Medicine 27, 2008), of which Newcombe's is the case of weight 1; else Welch's.
+ * @param weight in [0, 1]; 0 leaves the second sample out
+ * @returns null where the first side is empty, or the second and it counts
+ */
+export function weightedDifferenceInterval(first: readonly number[], second: readonly number[], weight: number): DifferenceInterval | null {
+  if (weight === 0) return meanInterval(first);
+  if (weight === 1) return differenceInterval(first, second);
+  if (!first.every(isBinary) || !second.every(isBinary)) {
+    const interval = welch(first, second.map((value) => value * weight));
+    return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'welch' };
+  }
+  const one = wilson(successes(first), first.length);
+  const other = wilson(successes(second), second.length);
+  if (one === null || other === null) return null;
+  const value = one.value - weight * other.value;
+  const below = Math.hypot(one.value - (one.low ?? 0), weight * ((other.high ?? 1) - other.value));
+  const above = Math.hypot((one.high ?? 1) - one.value, weight * (other.value - (other.low ?? 0)));
+  return { value, low: value - below, high: value + above, n: one.n + other.n, method: 'newcombe' };
+}
+
 /**
  * The interval of the difference of two samples of returns, first - second: Newcombe's where all returns are 0 or 1, Welch's otherwise.
  * @returns null where either side is empty
  */
 export function differenceInterval(first: readonly number[], second: readonly number[]): DifferenceInterval | null {
-  const isBinary = (value: number): boolean => value === 0 || value === 1;
   const binary = first.every(isBinary) && second.every(isBinary);
-  const successes = (side: readonly number[]): number => side.filter((value) => value === 1).length;
   const interval = binary ? newcombe(successes(first), first.length, successes(second), second.length) : welch(first, second);
   if (interval === null) return null;
   return { ...interval, method: interval.low === null ? 'none' : binary ? 'newcombe' : 'welch' };

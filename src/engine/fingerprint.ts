@@ -7,6 +7,7 @@ import type { Rendering } from '../policy/rendering.ts';
 import { TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../policy/tokenizer.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { Instance } from '../shared/records.ts';
+import { testsText } from '../store/instanceTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';
 
 /** The hashes of a recipe's tokenizer, rendering and data as they are now. @throws C3Error('model') */
@@ -43,7 +44,8 @@ const templateHash = ({ text }: { readonly text: string }): string => createHash
 
 function instancesHash(instances: readonly Instance[]): string {
   const hash = createHash('sha256');
-  for (const { uid, uidSha, question, answer } of instances) hash.update(`${JSON.stringify([uid, uidSha, question, answer])}\n`);
+  // Instances without tests hash as they did before there were any.
+  for (const { uid, uidSha, question, answer, tests } of instances) hash.update(`${JSON.stringify([uid, uidSha, question, answer, ...(tests === undefined ? [] : [testsText(tests)])])}\n`);
   return hash.digest('hex');
 }
 

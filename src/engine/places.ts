@@ -1,5 +1,9 @@
 /** Where the engine finds what comes with the product, run from source or from the bundle. */
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { SandboxPlaces } from '../evaluate/python/sandboxProcess.ts';
+import type { TaskName } from '../tasks/split.ts';
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
@@ -9,11 +13,28 @@ export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js',
 /** Entry of the process that examines a provider. */
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
 
-/** The bundled team: weights, tokenizer, protocol. */
-export const BUNDLED_TEAM = fileURLToPath(new URL(FROM_SOURCE ? '../../media/team' : '../media/team', import.meta.url));
+/** The process that runs Python of others, and its interpreter. */
+export const SANDBOX_PLACES: SandboxPlaces = {
+  entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),
+  pyodide: packageFolder('pyodide'),
+};
+
+const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = { arithmetic: 'team', python: 'team-python' };
+
+/** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */
+export const bundledTeam = (task: TaskName): string => fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${TEAM_FOLDERS[task]}`, import.meta.url));
 
 /** The package's own description; it lies beside the sources and beside the bundles. */
 export const PACKAGE_FILE = fileURLToPath(new URL(FROM_SOURCE ? '../../package.json' : '../package.json', import.meta.url));
 
 /** Where a store lies unless told otherwise, below the workspace or the current folder. */
 export const DEFAULT_STORE = '.c3/c3.sqlite';
+
+/** Where a package lies that is read and never imported; null where it is not installed. */
+function packageFolder(name: string): string | null {
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+  } catch {
+    return null;
+  }
+}

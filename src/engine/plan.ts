@@ -12,6 +12,7 @@ import { bytesWords } from '../shared/sizes.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import { configSchema, runAdapter, runSampling, type RunConfig } from '../training/config.ts';
+import { methodNamed } from '../training/methods/methods.ts';
 import { availableMemory } from './machineMemory.ts';
 import { probeProvider } from './probing.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from './recipe.ts';
@@ -28,8 +29,6 @@ export interface PlanInputs {
 }
 
 const GIGABYTE = 1e9;
-/** Evaluations before and after training, each greedily and by sampling. */
-const EVALUATIONS_BEFORE = 2;
 /** Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not tell. */
 const COUNTED = 4;
 /** Values that advice tries, from little to much. */
@@ -83,9 +82,10 @@ export function memoryLine({ totals }: MemoryPlan): string {
 
 /** Evaluator calls, decisions and tokens that a run's configuration allows, at most. */
 export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
-  const perStep = config.steps === 0 ? costOf(config, protocol, 0, []) : costOf(config, protocol, Math.min(config.instances_per_step, train.length), config.fanout);
-  const perEvaluation = costOf(config, protocol, evaluation.length, []);
-  const evaluations = config.steps === 0 ? EVALUATIONS_BEFORE : 2 * EVALUATIONS_BEFORE;
+  const perStep = config.steps === 0 ? costOf(config, protocol, 0, []) : costOf(config, protocol, Math.min(config.instances_per_step, train.length), methodNamed(config.method).fanout(config, protocol));
+  // Each time greedily once, and by sampling.
+  const perEvaluation = costOf(config, protocol, evaluation.length, [1 + config.evaluation.samples]);
+  const evaluations = config.steps > 0 && config.evaluation.before ? 2 : 1;
   const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
   return { steps: config.steps, perStep, perEvaluation, total };
 }
@@ -130,13 +130,15 @@ function longestPrompts({ protocol, tokenizer, render, data }: PlanInputs): read
 function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanInputs, prompts: readonly number[]): MemoryDemand {
   const sampling = runSampling(config);
   const newTokens = protocol.occurrences.map(({ position }) => samplingOf({ protocol, sampling }, position).maxNewTokens);
-  const evaluated = Math.min(config.evaluation.batch, data.evaluation.length);
+  const { samples, batch } = config.evaluation;
+  const evaluated = Math.min(Math.max(samples, batch), data.evaluation.length * samples);
   const trains = config.steps > 0;
+  const fanouts = methodNamed(config.method).fanout(config, protocol);
   let messages = trains ? Math.min(config.instances_per_step, data.train.length) : 0;
   const positions = protocol.occurrences.map(({ position, ancestors }, level) => {
     const fresh = newTokens[position] ?? sampling.maxNewTokens;
     const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + (newTokens[ancestor] ?? 0), 0);
-    const fanout = config.fanout[level] ?? 1;
+    const fanout = fanouts[level] ?? 1;
     const contexts = messages;
     messages *= fanout;
     return { contexts, messages: fanout, promptTokens: Math.max(1, Math.min(context, model.maxPositions - fresh)), newTokens: fresh };

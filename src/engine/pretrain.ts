@@ -1,39 +1,30 @@
-/** `npm run pretrain`: makes the bundled team from scratch. Arguments: [folder] [work folder]. */
+/** `npm run pretrain -- [--task NAME] [folder] [work folder]`: makes the bundled team of a task from scratch, or goes on with it. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pretrain } from '../training/pretrain.ts';
+import { parseArgs } from 'node:util';
+import { TASK_NAMES } from '../tasks/split.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
+import { pretrain } from '../training/pretrain.ts';
+import { pretrainRecipe } from '../training/pretrainRecipes.ts';
+import { bundledTeam } from './places.ts';
 
-const [folder = 'media/team', workFolder = '.c3/pretrain'] = process.argv.slice(2);
-const protocolPath = join('media/team', 'protocol.json');
+const { values, positionals } = parseArgs({ options: { task: { type: 'string', default: 'arithmetic' } }, allowPositionals: true });
+const task = TASK_NAMES.find((name) => name === values.task);
+if (task === undefined) {
+  process.stderr.write(`--task knows ${TASK_NAMES.join(' and ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
+  process.exit(1);
+}
+const [folder = bundledTeam(task), workFolder = task === 'arithmetic' ? '.c3/pretrain' : `.c3/pretrain-${task}`] = positionals;
+const protocolPath = join(bundledTeam(task), 'protocol.json');
 let interrupted = false;
 process.once('SIGINT', () => (interrupted = true));
 
 await pretrain(
   {
+    ...pretrainRecipe(task),
     folder,
     workFolder,
-    seed: 1,
-    phases: [
-      // First careful work on large numbers, then demonstrations of mixed care at the level that the team is trained on.
-      { steps: 1200, levels: [0, 0, 0, 0, 1, 1, 1, 1], hasty: { short: 0, long: 0 }, peak: 2.5e-3, warmupFraction: 0.03, floorFraction: 0.1 },
-      { steps: 100, levels: [1, 1, 1, 1], hasty: { short: 0.4, long: 0.7 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
-    ],
-    problemsPerStep: 32,
     checkpointEvery: 100,
-    vocabularySize: 1024,
-    architecture: {
-      hiddenSize: 192,
-      intermediateSize: 512,
-      layers: 4,
-      heads: 6,
-      keyValueHeads: 3,
-      headDim: 32,
-      rmsEpsilon: 1e-6,
-      ropeTheta: 10000,
-      maxPositions: 2048,
-      tieEmbeddings: true,
-    },
     device: { threads: 2 },
     cancelled: () => interrupted,
     report: (line) => {

@@ -5,14 +5,14 @@ import { z } from 'zod';
 import { renderingSchema, type Rendering } from '../policy/rendering.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { Instance } from '../shared/records.ts';
-import { loadJsonl } from '../tasks/jsonl.ts';
+import { loadInstances } from '../tasks/load.ts';
+import { describeOverlap, overlapReport, refuseOverlap } from '../tasks/overlap.ts';
 import { generateSplit } from '../tasks/split.ts';
-import { assertNoOverlap } from '../tasks/uid.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { configSchema, readConfig, type RunConfig } from '../training/config.ts';
-import { fanoutProblem } from '../training/iteration.ts';
-import { BUNDLED_TEAM } from './places.ts';
+import { samplingProblem } from '../training/iteration.ts';
+import { bundledTeam } from './places.ts';
 
 export interface Recipe {
   readonly config: RunConfig;
@@ -37,7 +37,8 @@ export interface StoredRecipe extends Recipe {
 }
 
 const storedSchema = z.object({
-  config: configSchema,
+  // Runs from before an evaluator could be chosen compared stated answers.
+  config: z.preprocess((config) => (typeof config === 'object' && config !== null && !('evaluator' in config) ? { ...config, evaluator: 'answer' } : config), configSchema),
   folder: z.string(),
   modelFolder: z.string(),
   protocolText: z.string(),
@@ -57,11 +58,11 @@ export async function readRecipe(path: string | null, overrides: readonly string
   const source = file ?? 'the bundled configuration';
   const config = readConfig(text, source, overrides);
   const folder = file === null ? currentFolder : dirname(file);
-  const protocolSource = config.protocol === 'bundled' ? join(BUNDLED_TEAM, 'protocol.json') : resolve(folder, config.protocol);
+  const protocolSource = config.protocol === 'bundled' ? join(bundledTeam(config.task.name), 'protocol.json') : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
-  const problem = fanoutProblem(config, parseProtocol(protocolText, protocolSource));
+  const problem = samplingProblem(config, parseProtocol(protocolText, protocolSource));
   if (problem !== null) throw new C3Error('input', `${source}: ${problem}`);
-  return { config, folder, modelFolder: config.model === 'bundled' ? BUNDLED_TEAM : resolve(folder, config.model), protocolText, protocolSource };
+  return { config, folder, modelFolder: config.model === 'bundled' ? bundledTeam(config.task.name) : resolve(folder, config.model), protocolText, protocolSource };
 }
 
 export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint, rendering: Rendering): string => JSON.stringify({ ...recipe, fingerprint, rendering } satisfies StoredRecipe);
@@ -89,16 +90,17 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const { task, evaluation } = config;
   if (task.train_file === null) {
     const count = Math.max(1, config.steps * config.instances_per_step);
-    const split = generateSplit({ seed: `run-${String(config.seed)}`, train: count, evaluation: evaluation.instances, levels: task.levels });
-    assertNoOverlap(split.train, split.evaluation);
+    const split = generateSplit({ task: task.name, seed: `run-${String(config.seed)}`, train: count, evaluation: evaluation.instances, levels: task.levels });
+    refuseOverlap(overlapReport(split.train, split.evaluation));
     return { ...split, remarks: [] };
   }
   const remarks: string[] = [];
   const load = async (name: string, limit?: number): Promise<Instance[]> => {
     const path = resolve(folder, name);
-    const { instances, duplicates } = await loadJsonl(path, limit === undefined ? {} : { limit });
+    const { instances, duplicates, contradicted, formats } = await loadInstances(path, { format: task.format, showTests: task.show_tests, ...(limit === undefined ? {} : { limit }) });
+    remarks.push(`${path}: ${String(instances.length)} instances, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${String(rows)})`)).join(', ')}.`);
     if (duplicates > 0) remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
-    if (instances.length === 0) throw new C3Error('input', `${path} holds no instances; give at least one line.`);
+    if (contradicted.length > 0) remarks.push(`${path}: ${String(contradicted.length)} of them have another answer than the one that was kept, first ${JSON.stringify(contradicted[0])}.`);
     return instances;
   };
   const all = await load(task.train_file);
@@ -106,7 +108,9 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   let held: Instance[] = [];
   if (task.evaluation_file !== null && evaluation.instances > 0) {
     held = await load(task.evaluation_file, evaluation.instances);
-    if (task.refuse_overlap) assertNoOverlap(train, held);
+    const overlap = overlapReport(train, held);
+    if (task.refuse_overlap) refuseOverlap(overlap);
+    remarks.push(...describeOverlap(overlap));
   } else if (evaluation.instances > 0) {
     held = all.slice(0, Math.min(evaluation.instances, Math.floor(all.length / 4)));
     train = all.slice(held.length);

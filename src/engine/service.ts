@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { classifyBuckets } from '../diagnostics/taxonomy.ts';
-import { answerEvaluator } from '../evaluate/evaluator.ts';
+import { evaluatorProblem, type Evaluator } from '../evaluate/evaluator.ts';
 import { checkRendering, readRendering, rendererOf } from '../policy/rendering.ts';
 import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
@@ -18,6 +18,8 @@ import { creditRule } from '../training/credits.ts';
 import { snapshotAfter } from '../training/restore.ts';
 import { checkContexts, runInstances } from '../training/room.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
+import { sampleDiagnostics, type SampleControl, type SampleSettings } from './diagnoseSample.ts';
+import { Evaluators } from './evaluators.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
 import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
 import { ModelPool, type LentPolicy, type LoadedModel, type WeightsFinder } from './models.ts';
@@ -31,6 +33,7 @@ const PAGE = 500;
 export class EngineService {
   readonly storePath: string;
   private readonly models = new ModelPool();
+  private readonly evaluators = new Evaluators();
   private readonly snapshotFolder: string;
   private readonly weights: Weights;
   private store: StoreWriter | undefined;
@@ -114,18 +117,20 @@ export class EngineService {
       const change = await changeSince(interrupted.recipe, fingerprint);
       if (change !== null) throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
     }
-    for (const remark of data.remarks) onRemark(remark);
+    const unscored = evaluatorProblem(recipe.config.evaluator, [...data.train, ...data.evaluation]);
+    if (unscored !== null) throw new C3Error('input', unscored);
     const plan = await planHere(recipe, { protocol, tokenizer: await this.models.tokenizer(recipe.modelFolder), render: rendererOf(rendering), data });
     const short = shortage(plan);
     // A run that has begun was let begin; its configuration can no longer be changed.
     if (short !== null && interrupted === null) throw new C3Error('input', short);
-    const work = async ({ runtime, tokenizer, info, remark }: LoadedModel): Promise<RunSummary> => {
+    const work = async ({ runtime, tokenizer, info, remark }: LoadedModel, evaluator: Evaluator): Promise<RunSummary> => {
       if (remark !== null) onRemark(remark);
       const render = rendererOf(interrupted === null ? rendering : interrupted.recipe.rendering);
       const { maxPositions } = info.config;
       if (interrupted === null) checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
       const store = this.writer();
       await mkdir(this.snapshotFolder, { recursive: true });
+      for (const line of data.remarks) onRemark(line);
       onRemark(short ?? memoryLine(plan));
       const dependencies = {
         store,
@@ -135,7 +140,7 @@ export class EngineService {
         protocol,
         render,
         maxPositions,
-        evaluator: answerEvaluator,
+        evaluator,
         ...data,
         recipe: serialiseRecipe(recipe, fingerprint, rendering),
         modelFolder: recipe.modelFolder,
@@ -149,7 +154,7 @@ export class EngineService {
     const onProgress = (done: number, total: number): void => {
       control.onProgress({ run: null, stage: 'load', done, total, metrics: null, message: loadingWords(done, total) });
     };
-    return this.models.exclusively(recipe, work, { onProgress, cancelled: control.cancelled });
+    return this.evaluators.using(recipe.config, (evaluator) => this.models.exclusively(recipe, (model) => work(model, evaluator), { onProgress, cancelled: control.cancelled }));
   }
 
   /** Replays one stored message under its own snapshot. @throws C3Error; CancelledError, keeping what arrived */
@@ -162,16 +167,16 @@ export class EngineService {
     const remark = await templateRemark(recipe, run);
     if (remark !== null) control.onRemark?.(remark);
     const cancelled = this.stopping(control.cancelled);
-    const work = async (lent: LentPolicy | string): Promise<BucketView> => {
+    const work = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<BucketView> => {
       if (typeof lent === 'string') throw new C3Error('model', lent);
       if (request.text !== null) checkLength(request.text, store.decision(request.message).promptTokens, lent);
       return replayMessage(
         request,
-        { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), policy: lent.policy, evaluator: answerEvaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
+        { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), policy: lent.policy, evaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
         { ...control, cancelled },
       );
     };
-    return this.tracked(this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), work));
+    return this.tracked(this.evaluators.using(config, (evaluator) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), (lent) => work(lent, evaluator))));
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
@@ -207,9 +212,9 @@ export class EngineService {
   private reexecute(run: string, replays: readonly Replay[], control: VerifyControl): Promise<VerificationReport> {
     const store = this.writer();
     const recipe = parseRecipe(store.runConfig(run), run);
-    const rules = { protocol: protocolOf(recipe), evaluator: answerEvaluator, returnBound: recipe.config.credit.return_clip };
+    const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
     const cancelled = this.stopping(control.cancelled);
-    return this.tracked(verifyReplays(store, replays, this.lender(run, recipe, cancelled), rules, { ...control, cancelled }));
+    return this.tracked(this.evaluators.using(recipe.config, (evaluator) => verifyReplays(store, replays, this.lender(run, recipe, cancelled), { ...rules, evaluator }, { ...control, cancelled })));
   }
 
   /** Writes what a run had trained after a step (the last unless given) into a new folder. @returns the folders to load @throws C3Error; CancelledError */
@@ -224,6 +229,17 @@ export class EngineService {
       return exportWeights(lent.runtime, snapshot, format, out, recipe.modelFolder);
     };
     return this.tracked(this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled)), work));
+  }
+
+  /** Samples buckets of a run to be measured on, and stores them. @returns the sample's number @throws C3Error; CancelledError, keeping the complete buckets */
+  async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
+    this.reading((store) => store.run(run));
+    const store = this.writer();
+    const recipe = parseRecipe(store.runConfig(run), run);
+    const { config } = recipe;
+    const cancelled = this.stopping(control.cancelled);
+    const dependencies = { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: this.lender(run, recipe, cancelled) };
+    return this.tracked(this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled })));
   }
 
   /** The paper's failure classes over every bucket of a run. */
@@ -253,6 +269,7 @@ export class EngineService {
     try {
       await this.models.close();
     } finally {
+      this.evaluators.close();
       this.store?.close();
       this.store = undefined;
     }
@@ -271,11 +288,11 @@ export class EngineService {
     }
   }
 
-  private lender(run: string, recipe: Recipe, cancelled: () => boolean): PolicyLender {
+  private lender(run: string, recipe: StoredRecipe, cancelled: () => boolean): PolicyLender {
     return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), (lent) => work(typeof lent === 'string' ? lent : lent.policy));
   }
 
-  private finder(run: string, recipe: Recipe, cancelled: () => boolean): WeightsFinder {
+  private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean): WeightsFinder {
     return (snapshot) => this.weights.file({ store: this.writer(), run, recipe, snapshot, cancelled });
   }
 }

@@ -1,29 +1,73 @@
-/** What scores the last message of an episode. */
+/** What scores a message. */
 import type { Instance } from '../shared/records.ts';
 import { gradeAnswer } from './answer.ts';
-import type { Verdict } from './answer.ts';
+import { gradeMath, type Grader } from './math/grade.ts';
+import type { EvaluatorName } from './names.ts';
+import { extractCode } from './python/code.ts';
+import type { PythonGrader } from './python/grader.ts';
+import type { PassRule } from './python/rules.ts';
 
-/** The evaluator itself failed: nothing is known of the message, so it has no score and counts nowhere. */
-export interface Masked {
-  readonly score: null;
+/** What an evaluator says of a message. */
+export interface Graded {
+  /** 0 to 1; null exactly when masked: the evaluator itself failed, nothing is known of the message, and it counts nowhere. */
+  readonly score: number | null;
+  /** Where the answer stood and how it compared, such as `hash-line: equal numbers`, or what the tests showed. */
   readonly rule: string;
-  /** One sentence: what failed. */
-  readonly masked: string;
+  /** One sentence: what failed; absent where there is a score. */
+  readonly masked?: string;
 }
 
 export interface Evaluator {
   readonly name: string;
-  /** Scores one message, with the same result for the same arguments; failures of the evaluator's own are masked, never thrown. */
-  evaluate(instance: Instance, text: string): Verdict | Masked;
+  /** Scores one message, with the same result for the same arguments, in whatever order they come; failures of the evaluator's own are masked, never thrown. */
+  evaluate(instance: Instance, text: string): Promise<Graded>;
 }
 
-/** Compares the answer that a message states with the instance's, exactly; for the arithmetic task and GSM8K. */
+/** Compares the answer that a message states with the instance's, exactly: numbers as numbers, all else as text. */
 export const answerEvaluator: Evaluator = {
   name: 'answer',
-  evaluate(instance, text) {
-    if (instance.answer.trim() === '') {
-      return { score: null, rule: 'no-gold', masked: `Instance ${instance.uid} has no answer to compare with.` };
-    }
-    return gradeAnswer(instance.answer, text);
-  },
+  evaluate: (instance, text) => Promise.resolve(withoutGold(instance) ?? gradeAnswer(instance.answer, text)),
 };
+
+/** Compares the answer as mathematics: LaTeX, units, tuples, sets, intervals, expressions. Named `math` or `math-lenient`. */
+export function mathEvaluator(grader: Grader): Evaluator {
+  return {
+    name: grader === 'strict' ? 'math' : 'math-lenient',
+    evaluate: (instance, text) => Promise.resolve(withoutGold(instance) ?? gradeMath(instance.answer, text, grader)),
+  };
+}
+
+/** Runs the code of a message against the tests of the instance; where an instance has none, its answer is what `answers` compares. */
+export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: string, answers: Evaluator): Evaluator {
+  return {
+    name,
+    evaluate: async (instance, text) => {
+      const { tests } = instance;
+      if (tests === undefined) return answers.evaluate(instance, text);
+      const { score, rule, masked } = await grader.grade(tests.prefix + extractCode(text), tests, instance.uidSha);
+      return masked === null ? { score, rule } : { score, rule, masked };
+    },
+  };
+}
+
+/**
+ * The evaluator of a name.
+ * @param stated whether the task asks for a number that is stated, and not for an expression that has its value (`#### 10+4` for 14)
+ * @param python gives the grader of a rule; asked for only where code may be scored
+ */
+export function evaluatorNamed(name: EvaluatorName, stated: boolean, python: (rule: PassRule) => Pick<PythonGrader, 'grade'>): Evaluator {
+  const answers = name === 'answer' || (name !== 'math' && name !== 'math-lenient' && stated) ? answerEvaluator : mathEvaluator(name === 'math-lenient' ? 'lenient' : 'strict');
+  if (name === 'answer' || name === 'math' || name === 'math-lenient') return answers;
+  return pythonEvaluator(python(name === 'python-fraction' ? 'fraction' : 'strict'), name, answers);
+}
+
+/** Why an evaluator cannot score these instances, in one sentence; null where it can. */
+export function evaluatorProblem(name: EvaluatorName, instances: readonly Instance[]): string | null {
+  if (name !== 'python' && name !== 'python-fraction') return null;
+  const bare = instances.find(({ tests }) => tests === undefined);
+  return bare === undefined ? null : `evaluator: ${name} runs tests, and instance ${JSON.stringify(bare.uid.slice(0, 120))} has none; give it tests, or choose evaluator: auto.`;
+}
+
+function withoutGold(instance: Instance): Graded | null {
+  return instance.answer.trim() === '' ? { score: null, rule: 'no-gold', masked: `Instance ${instance.uid} has no answer to compare with.` } : null;
+}

@@ -11,6 +11,7 @@ const QUICK: readonly string[] = ['steps=3', 'evaluation.instances=64'];
 
 interface SubjectItem extends QuickPickItem {
   readonly config: string | null;
+  readonly task?: string;
 }
 
 interface LengthItem extends QuickPickItem {
@@ -19,7 +20,7 @@ interface LengthItem extends QuickPickItem {
 
 /** The answer of the user; undefined when the questions were left. A configuration given is not asked for. */
 export async function askForRun(config: Uri | undefined): Promise<StartRunParams | undefined> {
-  const subject = config === undefined ? await askForSubject() : { config: config.fsPath };
+  const subject = config === undefined ? await askForSubject() : { config: config.fsPath, task: undefined };
   if (subject === undefined) return undefined;
   const length = await window.showQuickPick<LengthItem>(
     [
@@ -28,13 +29,15 @@ export async function askForRun(config: Uri | undefined): Promise<StartRunParams
     ],
     { title: 'Start C3 run (2 of 2)', placeHolder: 'How long?' },
   );
-  return length === undefined ? undefined : { config: subject.config, overrides: length.overrides };
+  const task = subject.task === undefined ? [] : [`task.name=${subject.task}`];
+  return length === undefined ? undefined : { config: subject.config, overrides: [...task, ...length.overrides] };
 }
 
-async function askForSubject(): Promise<{ readonly config: string | null } | undefined> {
+async function askForSubject(): Promise<SubjectItem | undefined> {
   const files = await workspace.findFiles(CONFIGURATIONS, '**/node_modules/**', MOST_CONFIGURATIONS);
   const items: SubjectItem[] = [
-    { label: 'Bundled team', description: 'arithmetic word problems, a reasoner and an actor', config: null },
+    { label: 'Bundled team', description: 'arithmetic, a reasoner and an actor', config: null },
+    { label: 'Bundled Python team', description: 'small functions with unit tests, a planner and a coder', config: null, task: 'python' },
     ...files.map((file) => ({ label: workspace.asRelativePath(file), description: 'configuration', config: file.fsPath })).sort((a, b) => a.label.localeCompare(b.label)),
   ];
   return window.showQuickPick(items, { title: 'Start C3 run (1 of 2)', placeHolder: 'What to run?', matchOnDescription: true });

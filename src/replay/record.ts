@@ -25,6 +25,9 @@ export interface AlternativeReturns {
 /** What the alternatives of a bucket are worth, in order; null where that cannot be said. */
 export type CreditRule = (alternatives: readonly AlternativeReturns[]) => readonly (Credit | null)[];
 
+/** The same for a group of siblings in a tree, where more than their own returns may count. */
+export type TreeCreditRule = (alternatives: readonly AlternativeReturns[], siblings: readonly TreeNode[]) => readonly (Credit | null)[];
+
 /** One sampling group with what it was found to be worth. */
 export interface CreditedGroup {
   readonly nodes: readonly TreeNode[];
@@ -138,11 +141,14 @@ function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
   }
 }
 
+/** The returns of the leaves below a node, and what they cost. */
+export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({ returns: leavesOf(node).map((leaf) => returnOf(leaf, bound)), evaluatorCalls: callsOf(node) });
+
 /**
  * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives, the leaves below a node its replays.
  * @returns every group with its credits, parents before children
  */
-export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNode[], protocol: Protocol, round: RoundRecord, rule: CreditRule): CreditedGroup[] {
+export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNode[], protocol: Protocol, round: RoundRecord, rule: TreeCreditRule): CreditedGroup[] {
   const first = siblings[0];
   if (first === undefined) return [];
   const occurrence = occurrenceAt(protocol, first.position);
@@ -162,7 +168,7 @@ export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNo
     if (node.children.length === 0) recordEpisode(store, node, round);
   }
   const below = siblings.flatMap((node) => recordTrainingTree(store, node.children, protocol, round, rule));
-  const credits = rule(siblings.map((node) => ({ returns: leavesOf(node).map((leaf) => returnOf(leaf, round.returnBound)), evaluatorCalls: callsOf(node) })));
+  const credits = rule(siblings.map((node) => alternativeReturns(node, round.returnBound)), siblings);
   siblings.forEach((node, index) => {
     leavesOf(node).forEach((leaf, replayIndex) => {
       recordReplay(store, bucket, node, leaf, replayIndex, callsOfLeaf(node, leaf), round);

@@ -5,11 +5,12 @@ import { NO_SEEDS_REMARK } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { BucketView, Decision, Message, Sampling } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
-import { isTerminal, type Protocol } from '../team/protocol.ts';
+import { isTerminal, occurrenceAt, type Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { decisionRow, recordEpisode, recordReplay, type CreditRule, type RoundRecord } from './record.ts';
-import { contextOf, extend, samplingOf, scoreOf, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
+import { unlessCancelled } from './arrivals.ts';
+import { contextOf, extend, samplingOf, scoreNode, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
 
 export interface ReplayRequest {
   readonly message: number;
@@ -36,6 +37,8 @@ export interface ReplayDependencies {
   readonly seed: number;
   readonly returnBound: number;
   readonly credit: CreditRule;
+  /** What the bucket is for: a user's request, unless it is to be measured on. */
+  readonly origin?: 'request' | 'diagnostic';
 }
 
 export interface ReplayControl {
@@ -102,7 +105,7 @@ class Replaying {
     this.bucket = store.transaction(() => {
       const bucket = store.insertBucket({
         run: decision.run,
-        origin: 'request',
+        origin: dependencies.origin ?? 'request',
         iteration: number,
         instance: decision.instance,
         eventType: decision.eventType,
@@ -121,6 +124,8 @@ class Replaying {
     const { branch } = this;
     const original = this.storedNode(branch.instance, this.decision, branch.node);
     this.original = original;
+    // The scores of stored messages are taken again where they are part of the return.
+    for (let node: TreeNode | null = original; node !== null; node = node.parent) await this.score(node);
     const alternatives = [original];
     if (this.terminal) this.endReplay(original, original);
     const control: PolicyControl = { cancelled: this.control.cancelled };
@@ -152,12 +157,14 @@ class Replaying {
     return branch;
   }
 
-  /** A node that stands for a stored message; its score is taken again where it is part of the return. */
+  private score(node: TreeNode): Promise<void> {
+    if (occurrenceAt(this.dependencies.protocol, node.position).scored) this.settings.budget.reserve(1);
+    return unlessCancelled(scoreNode(this.settings, node), this.control.cancelled);
+  }
+
+  /** A node that stands for a stored message. */
   private storedNode(instance: Branch['instance'], message: Message | Decision, parent: TreeNode | null): TreeNode {
-    const { store, protocol } = this.dependencies;
-    const full = 'tokens' in message ? message : store.decision(message.id);
-    const scored = protocol.occurrences[full.position]?.scored === true;
-    if (scored) this.settings.budget.reserve(1);
+    const full = 'tokens' in message ? message : this.dependencies.store.decision(message.id);
     return {
       instance,
       position: full.position,
@@ -171,19 +178,17 @@ class Replaying {
       streamKey: full.streamKey,
       sampling: full.sampling,
       answer: { text: full.text, prompt: new Int32Array(full.promptTokens), tokens: full.tokens, logprobs: full.logprobs, finish: full.finish, reusedTokens: full.reusedTokens },
-      score: scored ? scoreOf(this.settings, instance, full.text) : undefined,
+      score: undefined,
       children: [],
       stored: full.id,
     };
   }
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
-    const { policy, protocol } = this.dependencies;
+    const { policy } = this.dependencies;
     const { eventType: agent, context } = this.decision;
     const sampling = samplingOf(this.settings, this.decision.position);
     const answer = await policy.typed({ agent, context, text, temperature: sampling.temperature }, control);
-    const scored = protocol.occurrences[this.decision.position]?.scored === true;
-    if (scored) this.settings.budget.reserve(1);
     const node: TreeNode = {
       instance: branch.instance,
       position: this.decision.position,
@@ -196,10 +201,11 @@ class Replaying {
       streamKey: '',
       sampling,
       answer,
-      score: scored ? scoreOf(this.settings, branch.instance, answer.text) : undefined,
+      score: undefined,
       children: [],
       stored: undefined,
     };
+    await this.score(node);
     this.appear(node);
     return node;
   }

@@ -1,5 +1,5 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
-import type { Evaluator } from '../evaluate/evaluator.ts';
+import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { Decision, Instance, Replay } from '../shared/records.ts';
 import { returnDifference } from '../shared/verification.ts';
 import type { StoreReader } from '../store/types.ts';
@@ -14,14 +14,12 @@ export interface ReturnRules {
   readonly returnBound: number;
 }
 
-type Verdict = ReturnType<Evaluator['evaluate']>;
-
 /** Evaluates each scored message once, however many replays run through it. These calls are proof, not part of what a credit cost. */
 export class ReturnCheck {
   private readonly store: StoreReader;
   private readonly rules: ReturnRules;
   private readonly instances = new Map<string, Instance>();
-  private readonly verdicts = new Map<number, Verdict>();
+  private readonly verdicts = new Map<number, Promise<Graded>>();
 
   constructor(store: StoreReader, rules: ReturnRules) {
     this.store = store;
@@ -33,9 +31,9 @@ export class ReturnCheck {
    * @param episode its messages from the start of the episode to the leaf
    * @returns null where it is the stored one; not comparable where the evaluator fails now and did not then
    */
-  outcome({ leaf, return: stored }: Replay, episode: readonly Decision[]): Outcome | null {
+  async outcome({ leaf, return: stored }: Replay, episode: readonly Decision[]): Promise<Outcome | null> {
     const { protocol, returnBound } = this.rules;
-    const verdicts = episode.filter(({ position }) => protocol.occurrences[position]?.scored === true).map((decision) => this.verdict(decision));
+    const verdicts = await Promise.all(episode.filter(({ position }) => protocol.occurrences[position]?.scored === true).map((decision) => this.verdict(decision)));
     // From the leaf up, as the stored sum was made.
     const found = returnOfScores(verdicts.map(({ score }) => score).toReversed(), returnBound);
     if (found === stored) return null;
@@ -45,7 +43,7 @@ export class ReturnCheck {
     return { result: 'notComparable', detail: `The return cannot be taken again, ${reason}`, message: leaf, token: null };
   }
 
-  private verdict(decision: Decision): Verdict {
+  private verdict(decision: Decision): Promise<Graded> {
     const known = this.verdicts.get(decision.id) ?? this.rules.evaluator.evaluate(this.instance(decision.instance), decision.text);
     this.verdicts.set(decision.id, known);
     return known;

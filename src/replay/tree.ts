@@ -2,6 +2,7 @@
  * Episodes as trees. A node is one decision; its children continue the episode after it. A nested fan-out such as [2,4] is a tree
  * whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
@@ -10,6 +11,7 @@ import type { Instance, Sampling } from '../shared/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
+import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
 
 /** What an evaluator said of a scored message; a null score is masked. */
@@ -102,8 +104,8 @@ function streamAt(settings: TreeSettings, { uidSha }: Instance, { role, turn }: 
 }
 
 /**
- * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored.
- * A node joins its parent's children, and `onNode` hears of it, as soon as it is complete; nodes come back in the order of branches, then siblings.
+ * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored, while others are still being sampled.
+ * `onNode` hears of a node as soon as it and those that arrived before it are complete; nodes come back in the order of branches, then siblings.
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
  */
 export async function extend(
@@ -128,41 +130,54 @@ export async function extend(
     });
   });
   const nodes: TreeNode[] = [];
-  await settings.policy.answer(
-    plans.map(({ request }) => request),
-    {
-      cancelled: control.cancelled,
-      onAnswer: (index, answer) => {
-        const plan = plans[index];
-        if (plan === undefined) return;
-        const node: TreeNode = {
-          instance: plan.branch.instance,
-          position,
-          parent: plan.branch.node,
-          ...plan.place,
-          context: plan.context,
-          contextKey: plan.key,
-          streamKey: plan.request.streamKey,
-          sampling,
-          answer,
-          score: occurrence.scored ? scoreOf(settings, plan.branch.instance, answer.text) : undefined,
-          children: [],
-          stored: undefined,
-        };
-        nodes[index] = node;
-        onNode?.(node);
+  const arrivals = new Arrivals();
+  try {
+    await settings.policy.answer(
+      plans.map(({ request }) => request),
+      {
+        cancelled: () => arrivals.failed || control.cancelled(),
+        onAnswer: (index, answer) => {
+          const plan = plans[index];
+          if (plan === undefined) return;
+          const node: TreeNode = {
+            instance: plan.branch.instance,
+            position,
+            parent: plan.branch.node,
+            ...plan.place,
+            context: plan.context,
+            contextKey: plan.key,
+            streamKey: plan.request.streamKey,
+            sampling,
+            answer,
+            score: undefined,
+            children: [],
+            stored: undefined,
+          };
+          nodes[index] = node;
+          arrivals.add(scoreNode(settings, node), () => onNode?.(node));
+        },
       },
-    },
-  );
+    );
+    await arrivals.settled(control.cancelled);
+  } catch (error) {
+    // What has its score by now still arrives.
+    await setImmediate();
+    // A failure of an arrival stopped the policy; that, and not the stop, is what is to be told.
+    if (arrivals.failed) await arrivals.settled(control.cancelled);
+    throw error;
+  } finally {
+    arrivals.close();
+  }
   for (const node of nodes) node.parent?.children.push(node);
   return nodes;
 }
 
-/** Scores one message and books the call. */
-export function scoreOf(settings: Pick<TreeSettings, 'evaluator' | 'budget'>, instance: Instance, text: string): Score {
-  settings.budget.spend(1);
-  const { score, rule } = settings.evaluator.evaluate(instance, text);
-  return { score, rule };
+/** Scores a message and books the call, where its occurrence is scored; else does nothing. */
+export async function scoreNode({ protocol, evaluator, budget }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget'>, node: TreeNode): Promise<void> {
+  if (!occurrenceAt(protocol, node.position).scored) return;
+  budget.spend(1);
+  const { score, rule } = await evaluator.evaluate(node.instance, node.answer.text);
+  node.score = { score, rule };
 }
 
 /** Evaluator calls that one tree of this fan-out costs: one for every message at a scored position. */

@@ -7,6 +7,7 @@ import { changedRow } from '../shared/verification.ts';
 import type { StoreReader, StoreWriter } from '../store/types.ts';
 import { tokenHash } from '../store/tokens.ts';
 import { contextKey } from '../team/contextKey.ts';
+import { unlessCancelled } from './arrivals.ts';
 import { messageHash, replayHash } from './record.ts';
 import { reexecute, type Outcome } from './reexecute.ts';
 import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
@@ -44,7 +45,8 @@ export async function verifyReplays(store: StoreWriter, replays: readonly Replay
       const messages = new Map<number, Outcome>();
       for (let start = 0; start < members.length; start += TOGETHER) {
         const paths = pathsOf(store, members.slice(start, start + TOGETHER));
-        const checks = paths.map((path) => ({ path, change: changeIn(path), returned: returns.outcome(path.replay, path.episode) }));
+        const checking = paths.map(async (path) => ({ path, change: changeIn(path), returned: await returns.outcome(path.replay, path.episode) }));
+        const checks = await unlessCancelled(Promise.all(checking), control.cancelled);
         if (control.cancelled()) throw new CancelledError();
         await reexecute(store, decisionsWhere(checks, (change) => change === null), policy, messages, control.cancelled);
         await reexecuteChanged(store, decisionsWhere(checks, (change) => change !== null), policy, messages, control.cancelled);

@@ -1,5 +1,5 @@
-/** The whole state of training in one file: parameters, or those of each agent's adapter and what they stand on; AdamW's two moments and its step. */
-import { createHash } from 'node:crypto';
+/** The whole state of training in one file: parameters, or those of each agent's adapter and what they stand on; AdamW's two moments and its step; a value head with its own. */
+import { createHash, type Hash } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
@@ -10,6 +10,7 @@ import { bytePieces, writeSafetensors } from './safetensors.ts';
 import { SafetensorsFile } from './safetensorsFile.ts';
 import type { AdapterBase, TrainingState } from './trainer.ts';
 import type { TransformerConfig } from './transformer.ts';
+import type { ValueHead } from './valueHead.ts';
 import { writeWhole } from './wholeFile.ts';
 
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
@@ -22,13 +23,17 @@ const agentsSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
 /** A vector of the file; the only state of a training stands without a number. */
 const tensorName = (vector: (typeof VECTORS)[number], index: number): string => (index === 0 ? vector : `${vector}.${String(index)}`);
 
-/** Writes training states as float32 safetensors, whole or not at all. @throws C3Error('store') */
-export async function saveTrainingStates(states: TrainingStates, path: string): Promise<void> {
+const headTensorName = (vector: (typeof VECTORS)[number]): string => `value_head.${vector}`;
+
+/** Writes training states, with the value head where there is one, as float32 safetensors, whole or not at all. @throws C3Error('store') */
+export async function saveTrainingStates(states: TrainingStates, path: string, head?: ValueHead): Promise<void> {
   const all = [...states.values()];
   const tensors = all.flatMap((state, index) => VECTORS.map((name) => ({ name: tensorName(name, index), shape: [state[name].length], data: state[name] })));
   const agents = JSON.stringify([...states].map(([agent, { step }]) => [agent, step]));
   const origin = originToText(all[0]?.adapter);
-  await writeWhole(path, writeSafetensors(tensors, 'F32', { agents, ...origin, sha256: digest(agents, origin, all) }));
+  const headTensors = head === undefined ? [] : VECTORS.map((name) => ({ name: headTensorName(name), shape: [head[name].length], data: head[name] }));
+  const ofHead: Record<string, string> = head === undefined ? {} : { valueHeadStep: String(head.step), valueHeadSha256: headDigest(head) };
+  await writeWhole(path, writeSafetensors([...tensors, ...headTensors], 'F32', { agents, ...origin, sha256: digest(agents, origin, all), ...ofHead }));
 }
 
 /**
@@ -67,6 +72,20 @@ export async function loadTrainingStates(config: TransformerConfig, path: string
   });
 }
 
+/** Reads the value head of a checkpoint; undefined where it has none. @throws C3Error('model') when it is damaged or another model's */
+export async function loadValueHead({ hiddenSize }: TransformerConfig, path: string): Promise<ValueHead | undefined> {
+  return SafetensorsFile.reading(path, async (file) => {
+    const { valueHeadStep, valueHeadSha256 } = file.metadata;
+    if (valueHeadStep === undefined) return undefined;
+    const head = { parameters: new Float32Array(hiddenSize), momentum: new Float32Array(hiddenSize), variance: new Float32Array(hiddenSize), step: Number(valueHeadStep) };
+    for (const name of VECTORS) await file.read({ name: headTensorName(name), shape: [hiddenSize], into: head[name] });
+    if (valueHeadSha256 !== headDigest(head)) throw new C3Error('model', `The checkpoint ${path} is damaged: its value head does not have its hash; delete it.`);
+    return head;
+  });
+}
+
+const headDigest = (head: ValueHead): string => updateWith(createHash('sha256').update(`value head ${String(head.step)}\n`), head).digest('hex');
+
 function parseAgents(text: string, path: string): [agent: string, step: number][] {
   try {
     return agentsSchema.parse(JSON.parse(text));
@@ -85,6 +104,12 @@ function originOf({ adapter, base }: Readonly<Record<string, string>>, path: str
 function digest(agents: string, origin: Readonly<Record<string, string>>, states: readonly TrainingState[]): string {
   const hash = createHash('sha256').update(`${agents}\n`);
   for (const text of Object.values(origin)) hash.update(`${text}\n`);
-  for (const state of states) for (const name of VECTORS) for (const piece of bytePieces(state[name])) hash.update(piece);
+  for (const state of states) updateWith(hash, state);
   return hash.digest('hex');
+}
+
+/** Adds the bytes of all vectors to a hash. */
+function updateWith(hash: Hash, state: Pick<TrainingState, (typeof VECTORS)[number]>): Hash {
+  for (const name of VECTORS) for (const piece of bytePieces(state[name])) hash.update(piece);
+  return hash;
 }

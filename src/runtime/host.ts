@@ -1,7 +1,7 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
 import type { NumericEnvironment } from '../shared/records.ts';
 import { C3Error } from '../shared/errors.ts';
-import { loadTrainingStates, saveTrainingStates, type TrainingStates } from './checkpoint.ts';
+import { loadTrainingStates, loadValueHead, saveTrainingStates, type TrainingStates } from './checkpoint.ts';
 import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
 import type { OnLoadProgress } from './huggingFaceWeights.ts';
@@ -10,8 +10,9 @@ import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdap
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId, type ModelNumbers } from './model.ts';
 import type { TrainingContext } from './pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session.ts';
-import { initialState, type PreparedStep, type StepResult, type StepSettings, type TrainingState } from './trainer.ts';
+import { initialState, weightsOf, type PreparedStep, type StepResult, type StepSettings, type TrainingState } from './trainer.ts';
 import type { AdapterSettings, TransformerConfig } from './transformer.ts';
+import { initialValueHead, learnValueHead, valueOf, type ValueExample, type ValueHead, type ValueSettings, type ValueState } from './valueHead.ts';
 
 export interface ModelInfo {
   /** Name of the weights that were loaded. */
@@ -48,13 +49,20 @@ export interface ModelRuntime {
   generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]>;
   /** Log-probabilities of every message token, per context and message, at a temperature. */
   score(snapshot: string, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]>;
-  /** Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them. */
+  /** Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them. The value head begins at 0. */
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void>;
   /** One optimiser step, of each agent's adapter on that agent's contexts; cancelled or failed, the training state is as before. */
   step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport>;
+  /** What the value head says of states, as the policy in training sees them. */
+  values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]>;
+  /**
+   * Lets the value head learn from what followed states: an advantage is one over the value that it gives them now. The policy stays as it is.
+   * @returns the loss before; cancelled or failed, the head is as before
+   */
+  learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number>;
   /** Freezes the trained parameters as a snapshot and returns its name. */
   freeze(): Promise<string>;
-  /** Writes the training state with its optimiser, whole or not at all. */
+  /** Writes the training state with its optimiser and the value head, whole or not at all. */
   saveCheckpoint(path: string): Promise<void>;
   /** Goes back to a written training state; its parameters become a snapshot, whose name is returned. */
   loadCheckpoint(path: string): Promise<string>;
@@ -84,6 +92,8 @@ interface Loaded {
   readonly engines: Engines;
   readonly snapshots: Map<string, Held>;
   training: TrainingStates | undefined;
+  /** Of the training; undefined where it values everything at 0 still. */
+  valueHead: ValueHead | undefined;
 }
 
 /** The runtime in the calling thread; every native call blocks it. */
@@ -103,7 +113,7 @@ export class ModelHost implements ModelRuntime {
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
       const engines = await Engines.create(withHalves(config, this.device), this.device);
       await this.close();
-      this.loaded = { config, folder, base: snapshot, engines, snapshots: new Map(), training: undefined };
+      this.loaded = { config, folder, base: snapshot, engines, snapshots: new Map(), training: undefined, valueHead: undefined };
     }
     this.loaded.folder = folder;
     this.loaded.base = snapshot;
@@ -155,6 +165,7 @@ export class ModelHost implements ModelRuntime {
     const { model, team } = this.held(snapshot);
     if (team !== undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has adapters; begin training from the model under them.`);
     await loaded.engines.forget();
+    loaded.valueHead = undefined;
     if (adapter === undefined) loaded.training = new Map([[WHOLE_TEAM, initialState(trainable(model))]]);
     else {
       const { settings, seed, agents = [WHOLE_TEAM] } = adapter;
@@ -164,9 +175,7 @@ export class ModelHost implements ModelRuntime {
 
   async step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport> {
     const loaded = this.model();
-    const training = this.training();
-    const stranger = contexts.find(({ agent }) => !training.has(stateOf(training, agent)));
-    if (stranger !== undefined) throw new C3Error('model', `Nothing is trained for the agent ${JSON.stringify(stranger.agent ?? '')}; begin training with an adapter for it.`);
+    const training = this.trainingOf(contexts);
     const { trainer } = await loaded.engines.of(adapterOf(training)?.settings);
     const prepared = new Map<string, PreparedStep>();
     try {
@@ -189,6 +198,17 @@ export class ModelHost implements ModelRuntime {
     return together(results);
   }
 
+  async values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
+    const { parameters } = this.valueHead();
+    return (await this.lastStates(states, cancelled)).map((hidden) => valueOf(parameters, hidden));
+  }
+
+  async learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number> {
+    const { head, loss } = learnValueHead(this.valueHead(), await this.lastStates(states, cancelled), examples, settings);
+    this.model().valueHead = head;
+    return loss;
+  }
+
   async freeze(): Promise<string> {
     return Promise.resolve(this.frozen());
   }
@@ -197,14 +217,16 @@ export class ModelHost implements ModelRuntime {
     const training = this.training();
     const { trainer } = await this.model().engines.of(adapterOf(training)?.settings);
     for (const state of training.values()) await trainer.settle(state);
-    await saveTrainingStates(training, path);
+    await saveTrainingStates(training, path, this.model().valueHead);
   }
 
   async loadCheckpoint(path: string): Promise<string> {
     const loaded = this.model();
     const training = await loadTrainingStates(loaded.config, path, (base) => this.baseModel(base));
+    const valueHead = await loadValueHead(loaded.config, path);
     await loaded.engines.forget();
     loaded.training = training;
+    loaded.valueHead = valueHead;
     return this.freeze();
   }
 
@@ -295,6 +317,32 @@ export class ModelHost implements ModelRuntime {
       if (snapshot === base) return parameters;
     }
     throw new C3Error('model', `The adapter was trained over the weights ${base.slice(0, 12)}, which are not loaded; load the model that it was trained over first.`);
+  }
+
+  private valueHead(): ValueHead {
+    const { config, valueHead } = this.model();
+    return valueHead ?? initialValueHead(config.hiddenSize);
+  }
+
+  /** The final hidden state of each state's last token, every agent with what is trained for it. */
+  private async lastStates(states: readonly ValueState[], cancelled: () => boolean): Promise<Float32Array[]> {
+    const training = this.trainingOf(states);
+    const { trainer } = await this.model().engines.of(adapterOf(training)?.settings);
+    const found: Float32Array[] = [];
+    for (const [agent, state] of training) {
+      const own = [...states.entries()].filter(([, one]) => stateOf(training, one.agent) === agent);
+      const hidden = await trainer.lastStates(weightsOf(state), own.map(([, { tokens }]) => tokens), cancelled);
+      for (const [place, [index]] of own.entries()) found[index] = hidden[place] ?? new Float32Array();
+    }
+    return found;
+  }
+
+  /** The training, which must have something for every agent. */
+  private trainingOf(items: readonly { readonly agent?: string }[]): TrainingStates {
+    const training = this.training();
+    const stranger = items.find(({ agent }) => !training.has(stateOf(training, agent)));
+    if (stranger !== undefined) throw new C3Error('model', `Nothing is trained for the agent ${JSON.stringify(stranger.agent ?? '')}; begin training with an adapter for it.`);
+    return training;
   }
 
   private training(): TrainingStates {

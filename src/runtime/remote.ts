@@ -8,6 +8,7 @@ import type { OnLoadProgress } from './huggingFaceWeights.ts';
 import type { TrainingContext } from './pack.ts';
 import type { DeviceSettings } from './session.ts';
 import type { StepSettings } from './trainer.ts';
+import type { ValueExample, ValueSettings, ValueState } from './valueHead.ts';
 
 type Method = Exclude<keyof ModelRuntime, 'environment'>;
 type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends [...infer Rest, GenerationControl] | [...infer Rest, () => boolean] ? Rest : Arguments;
@@ -72,6 +73,10 @@ async function perform(host: ModelHost, call: Call, control: Control): Promise<R
       return host.score(...call.arguments, control.cancelled);
     case 'step':
       return host.step(...call.arguments, control.cancelled);
+    case 'values':
+      return host.values(...call.arguments, control.cancelled);
+    case 'learnValues':
+      return host.learnValues(...call.arguments, control.cancelled);
     case 'load':
       return host.load(...call.arguments, control.onLoading, control.cancelled);
     case 'loadSnapshot':
@@ -168,6 +173,14 @@ class RemoteRuntime implements ModelRuntime {
 
   step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport> {
     return this.call<StepReport>({ method: 'step', arguments: [contexts, settings] }, cancelled);
+  }
+
+  values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
+    return this.call<number[]>({ method: 'values', arguments: [states] }, cancelled);
+  }
+
+  learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number> {
+    return this.call<number>({ method: 'learnValues', arguments: [states, examples, settings] }, cancelled);
   }
 
   freeze(): Promise<string> {

@@ -11,7 +11,7 @@ import type { AdapterOrigin, PolicyWeights } from './lora.ts';
 import { consecutiveViews, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import { checkContexts, headChunks, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
 import { floatData, floats, keepsOutputs, Session, type DeviceSettings, type Feeds, type Outputs } from './session.ts';
-import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
+import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildStateGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
 import { trainedSpecs, type TransformerConfig } from './transformer.ts';
 
 /** What an adapter is trained over: a model that stays as it is. */
@@ -117,6 +117,26 @@ export class Trainer {
       const session = await this.session(`score in ${String(chunks)}`, () => buildScoreGraph(this.config, 'float32', { chunks }), this.exact);
       const feeds = { ...weights, ...scoreFeeds(batch), temperature: floats(new Float32Array([temperature]), [1]) };
       distribute(floatData(await session.run(feeds), 'logprobs'), batch, contexts, result);
+    }
+    return result;
+  }
+
+  /**
+   * The final hidden state of the last token of each text, [hidden] each.
+   * @throws C3Error('input') when a text cannot be read; CancelledError between micro-batches
+   */
+  async lastStates(policy: PolicyWeights, texts: readonly Int32Array[], cancelled: () => boolean): Promise<Float32Array[]> {
+    // A message of one token is predicted at the last token of its prompt; which token is of no consequence.
+    const unused = new Float32Array(1);
+    const contexts = texts.map((prompt) => ({ prompt, messages: [{ tokens: new Int32Array(1), behaviour: unused, reference: unused, advantages: unused }] }));
+    checkContexts(this.config, contexts);
+    const weights = await this.weights.of(policy);
+    const result: Float32Array[] = [];
+    for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
+      if (cancelled()) throw new CancelledError();
+      const session = await this.session('states', () => buildStateGraph(this.config), this.exact);
+      const states = floatData(await session.run({ ...weights, ...feedsOf(batch, STATE_INPUTS) }), 'states');
+      for (const { context, start } of batch.placements) result[context] = states.slice(start * this.config.hiddenSize, (start + 1) * this.config.hiddenSize);
     }
     return result;
   }
@@ -300,10 +320,12 @@ const numberOf = (outputs: Outputs, name: string): number => floatData(outputs, 
 const renamed = (views: readonly ParameterView[], held: Held, from: (name: string) => string, to: (name: string) => string): Held =>
   Object.fromEntries(views.map(({ name }) => [to(name), found(held, from(name))]));
 
-const SCORE_INPUTS = ['tokens', 'positions', 'segments', 'slots', 'ones', 'selected', 'inverse', 'targets'];
+const STATE_INPUTS = ['tokens', 'positions', 'segments', 'slots', 'ones', 'selected', 'inverse'];
+const SCORE_INPUTS = [...STATE_INPUTS, 'targets'];
 
-const scoreFeeds = ({ feeds }: MicroBatch): Feeds => Object.fromEntries(Object.entries(feeds).filter(([name]) => SCORE_INPUTS.includes(name)));
-const supervisedFeeds = ({ feeds }: MicroBatch): Feeds => Object.fromEntries(Object.entries(feeds).filter(([name]) => name === 'weights' || SCORE_INPUTS.includes(name)));
+const feedsOf = ({ feeds }: MicroBatch, inputs: readonly string[]): Feeds => Object.fromEntries(Object.entries(feeds).filter(([name]) => inputs.includes(name)));
+const scoreFeeds = (batch: MicroBatch): Feeds => feedsOf(batch, SCORE_INPUTS);
+const supervisedFeeds = (batch: MicroBatch): Feeds => feedsOf(batch, [...SCORE_INPUTS, 'weights']);
 
 function distribute(logprobs: Float32Array, batch: MicroBatch, contexts: readonly TrainingContext[], into: Float32Array[][]): void {
   for (const { context, message, start } of batch.placements) {

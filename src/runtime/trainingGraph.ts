@@ -4,12 +4,12 @@ import { Graph, type FloatType, type Value } from './graph.ts';
 import { HIDDEN, type AttentionMask } from './ops/attention.ts';
 import { abs, add, cast, clip, div, equal, exp, lessOrEqual, logicalAnd, minimum, mul, neg, select, sqrt, square, sub } from './ops/elementwise.ts';
 import { gatherDistinctRows } from './ops/gather.ts';
-import { targetLogSoftmax } from './ops/normalise.ts';
+import { rmsNorm, targetLogSoftmax } from './ops/normalise.ts';
 import { maxAll, sumAll } from './ops/reduce.ts';
 import { reshape, unsqueeze } from './ops/shape.ts';
 import { forward, logits, type ForwardInputs } from './decoder.ts';
 import { inChunks } from './recompute.ts';
-import { needed, parameterInputs, trainedSpecs, type Parameters, type TransformerConfig } from './transformer.ts';
+import { FINAL_NORM, needed, parameterInputs, trainedSpecs, type Parameters, type TransformerConfig } from './transformer.ts';
 
 /** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */
 export const CLIP_EPSILON = 0.2;
@@ -59,13 +59,18 @@ export const updatedName = (tensor: string): string => `updated.${tensor}`;
  * @returns [targets, 1]: log softmax(logits / temperature) at the target
  */
 function targetLogprobs(g: Graph, config: TransformerConfig, parameters: Parameters, { recompute = false, chunks = 1 }: MemoryOptions): Value {
-  const { hidden } = forward(g, config, parameters, packedInputs(g), recompute);
-  const flat = reshape(g, hidden, ['positions', config.hiddenSize]);
-  const rows = gatherDistinctRows(g, flat, g.input('selected', 'int32', ['targets']), g.input('inverse', 'int32', ['positions']));
+  const rows = selectedStates(g, config, parameters, recompute);
   const temperature = g.floatInput('temperature', [1]);
   const head = (states: Value, targets: Value): Value => targetLogSoftmax(g, div(g, logits(g, config, parameters, states), temperature), targets);
   const targets = g.input('targets', 'int32', ['targets', 1]);
   return chunks === 1 ? head(rows, targets) : inChunks(g, chunks, rows, targets, head);
+}
+
+/** Hidden states [targets, hidden] of the selected positions, before the final normalisation. */
+function selectedStates(g: Graph, config: TransformerConfig, parameters: Parameters, recompute: boolean): Value {
+  const { hidden } = forward(g, config, parameters, packedInputs(g), recompute);
+  const flat = reshape(g, hidden, ['positions', config.hiddenSize]);
+  return gatherDistinctRows(g, flat, g.input('selected', 'int32', ['targets']), g.input('inverse', 'int32', ['positions']));
 }
 
 /** The inputs of whole rows: tokens, positions, segments, slots and ones. */
@@ -90,6 +95,14 @@ function packedMask(g: Graph, segments: Value, slots: Value): AttentionMask {
 export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'float32', memory: MemoryOptions = {}): Graph {
   const g = new Graph('score', float);
   g.output('logprobs', targetLogprobs(g, config, parameterInputs(g, config), memory));
+  return g;
+}
+
+/** The final hidden states of selected positions: output `states` [targets, hidden]. Inputs as of the score graph, without targets and temperature. */
+export function buildStateGraph(config: TransformerConfig, float: FloatType = 'float32'): Graph {
+  const g = new Graph('states', float);
+  const parameters = parameterInputs(g, config);
+  g.output('states', rmsNorm(g, selectedStates(g, config, parameters, false), needed(parameters, FINAL_NORM), config.rmsEpsilon));
   return g;
 }
 

@@ -21,9 +21,26 @@ export interface Instance {
   readonly uid: string;
   readonly uidSha: string;
   readonly question: string;
+  /** What a message is compared with; beside tests, a reference solution, empty where none is known. */
   readonly answer: string;
   readonly source: string;
   readonly level: number | null;
+  /** What scores a message of code; absent where the answer does. */
+  readonly tests?: InstanceTests;
+}
+
+/** Unit tests in Python. The forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`, `entryPoint`, `prefix`). */
+export interface InstanceTests {
+  /** Statements, each a test of its own. */
+  readonly tests: readonly string[];
+  /** A whole program that tests; empty where there is none. */
+  readonly test: string;
+  /** The function that check(candidate) of `test` receives; null where the tests call the candidate by its names. */
+  readonly entryPoint: string | null;
+  /** Runs before the tests, where they run. */
+  readonly setup: string;
+  /** Code that a message goes on from: it stands before the message's own. Empty where a message is whole. */
+  readonly prefix: string;
 }
 
 /** A frozen set of policy parameters of one run. */
@@ -144,7 +161,8 @@ export interface Episode extends NewEpisode {
   readonly answer: string;
 }
 
-export type BucketOrigin = 'training' | 'request';
+/** training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported, to be measured on. */
+export type BucketOrigin = 'training' | 'request' | 'diagnostic';
 
 /** One context instance in one sampling group. */
 export interface NewBucket {
@@ -264,6 +282,8 @@ export interface StepMetrics {
   readonly learningRate: number;
   readonly ratioDeviation: number;
   readonly creditVariance: number;
+  /** Loss of the value head before the step; only of a method that has one. */
+  readonly valueLoss?: number;
   readonly generateSeconds: number;
   readonly trainSeconds: number;
 }

@@ -1,6 +1,7 @@
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../shared/errors.ts';
 import type { RunStatus, Snapshot } from '../shared/records.ts';
+import { diagnosticWriters } from './diagnostics.ts';
 import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
 import { accountWriter } from './runAccounts.ts';
@@ -43,6 +44,7 @@ export function appendersOf(session: Session): Appenders {
     ...runAppenders(session, keys),
     ...creditAppenders(session),
     ...accountWriter(session),
+    ...diagnosticWriters(session),
     insertInstances: together((instances) => { instances.forEach(keys.storeInstance); }),
     environmentId: together(keys.environmentId),
     insertDecision: together(decisionAppender(session, keys, texts)),
@@ -90,7 +92,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     INSERT INTO episode (run, phase, iteration, instance, leaf, return, rule, evaluator_calls) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertBucket = db.prepare<[readonly Value[]]>(`
     INSERT INTO bucket (run, origin, iteration, instance, event_type, turn, context_key, snapshot, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const countRequests = db.prepare<[string], number>("SELECT count(*) FROM bucket WHERE run = ? AND origin = 'request'").pluck();
+  const countRequests = db.prepare<[string], number>("SELECT count(*) FROM bucket WHERE run = ? AND origin IN ('request', 'diagnostic')").pluck();
 
   function mustChange(changes: number, what: string): void {
     if (changes === 0) {

@@ -1,6 +1,7 @@
 /** The small numbers that stand for instances, snapshots and environments inside the store, remembered while a writer is open. */
 import { C3Error } from '../shared/errors.ts';
 import type { Instance, NumericEnvironment } from '../shared/records.ts';
+import { testsText } from './instanceTests.ts';
 import type { Session } from './sqlite.ts';
 
 export interface KeyWriter {
@@ -10,16 +11,16 @@ export interface KeyWriter {
   readonly snapshotId: (run: string, weights: string) => number;
   /** Stored on first sight. */
   readonly environmentId: (environment: NumericEnvironment) => number;
-  /** Stored on first sight. @throws C3Error('store') when it is stored with another answer */
+  /** Stored on first sight. @throws C3Error('store') when it is stored with another answer or other tests */
   readonly storeInstance: (instance: Instance) => void;
   /** Forgets what was remembered: rows may have been rolled back. */
   readonly forget: () => void;
 }
 
 export function keyWriter({ db, path }: Session): KeyWriter {
-  const findInstance = db.prepare<[string], { id: number; answer: string }>('SELECT id, answer FROM instance WHERE uid_sha = ?');
-  const insertInstance = db.prepare<[Instance]>(
-    'INSERT INTO instance (uid_sha, uid, question, answer, source, level) VALUES (@uidSha, @uid, @question, @answer, @source, @level)');
+  const findInstance = db.prepare<[string], { id: number; answer: string; tests: string | null }>('SELECT id, answer, tests FROM instance WHERE uid_sha = ?');
+  const insertInstance = db.prepare<[Omit<Instance, 'tests'> & { readonly tests: string | null }]>(
+    'INSERT INTO instance (uid_sha, uid, question, answer, source, level, tests) VALUES (@uidSha, @uid, @question, @answer, @source, @level, @tests)');
   const findSnapshot = db.prepare<[string, string], number>('SELECT id FROM snapshot WHERE weights = ? AND run = ?').pluck();
   const findEnvironment = db.prepare<[NumericEnvironment], number>(`
     SELECT id FROM environment
@@ -37,10 +38,12 @@ export function keyWriter({ db, path }: Session): KeyWriter {
     environmentId: (environment) => findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
     storeInstance: (instance) => {
       const found = findInstance.get(instance.uidSha);
+      const tests = testsText(instance.tests);
       if (found === undefined) {
-        insertInstance.run(instance);
-      } else if (found.answer !== instance.answer) {
-        throw new C3Error('store', `The instance ${instance.uid} (${instance.uidSha}) is in the store ${path} with another answer: correct the task file, or keep the changed task in another store (--store).`);
+        insertInstance.run({ ...instance, tests });
+      } else if (found.answer !== instance.answer || found.tests !== tests) {
+        const changed = found.answer === instance.answer ? 'other tests' : 'another answer';
+        throw new C3Error('store', `The instance ${instance.uid} (${instance.uidSha}) is in the store ${path} with ${changed}: correct the task file, or keep the changed task in another store (--store).`);
       }
     },
     forget: () => {

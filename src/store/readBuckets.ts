@@ -68,11 +68,13 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
     ${BUCKET} WHERE bucket.run = @run AND event_type = @eventType AND context_key = @contextKey ORDER BY bucket.id LIMIT @limit OFFSET @offset`);
   const requests = db.prepare<[string, string], Bucket>(`
     ${BUCKET} WHERE bucket.run = ? AND origin = 'request' AND bucket.instance = (SELECT id FROM instance WHERE uid_sha = ?) ORDER BY bucket.id`);
-  // Each half comes in order from the index (run, origin), so that a page needs no sorting of the whole run.
+  // Each part comes in order from the index (run, origin), so that a page needs no sorting of the whole run.
   const ofRun = db.prepare<[RunOrigin & Page], number>(`
     SELECT id FROM bucket WHERE run = @run AND origin = 'training' AND coalesce(@origin, origin) = origin
     UNION ALL
     SELECT id FROM bucket WHERE run = @run AND origin = 'request' AND coalesce(@origin, origin) = origin
+    UNION ALL
+    SELECT id FROM bucket WHERE run = @run AND origin = 'diagnostic' AND coalesce(@origin, origin) = origin
     ORDER BY id LIMIT @limit OFFSET @offset`).pluck();
   const countOfRun = db.prepare<[RunOrigin], number>('SELECT count(*) FROM bucket WHERE run = @run AND (@origin IS NULL OR origin = @origin)').pluck();
   const replaysOfBucket = db.prepare<[number], Replay>(`${REPLAY} WHERE replay.bucket = ? ORDER BY alternative, replay_index`);

@@ -2,27 +2,34 @@
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import { float32Of, int32Of } from './tokens.ts';
-import type { PositionCost, StoreReader, TrainingMessage } from './types.ts';
+import type { PositionCost, ReplayCost, StoreReader, TrainingMessage } from './types.ts';
 
 type MessageRow = Omit<TrainingMessage, 'tokens' | 'logprobs'> & { readonly tokens: Buffer; readonly logprobs: Buffer };
 
-export function iterationReaders(session: Session): Pick<StoreReader, 'trainingMessages' | 'costs'> {
+export function iterationReaders(session: Session): Pick<StoreReader, 'trainingMessages' | 'costs' | 'replayCosts'> {
   const { db } = session;
   // A later word of the same estimator, should there be one, is not what the iteration learned from.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string }], MessageRow>(`
-    SELECT decision.bucket AS bucket, decision.event_type AS eventType, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+    SELECT decision.bucket AS bucket, decision.id AS decision, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
-    FROM decision JOIN context ON context.id = decision.context JOIN text ON text.id = context.text
+    FROM decision JOIN instance ON instance.id = decision.instance JOIN context ON context.id = decision.context JOIN text ON text.id = context.text
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
     ORDER BY decision.bucket, decision.id`);
   const costs = db.prepare<[string], PositionCost>(`
     SELECT event_type AS eventType, position, environment, count(*) AS decisions, sum(prompt_tokens) AS promptTokens,
       sum(reused_tokens) AS reusedTokens, sum(length(tokens) / 4) AS completionTokens
     FROM decision WHERE run = ? AND phase IN ('evaluate', 'train') GROUP BY event_type, position, environment ORDER BY min(id)`);
+  // A replay's round has the number of its bucket. The buckets come first, or every decision would look for its own.
+  const replayCosts = db.prepare<[string], ReplayCost>(`
+    SELECT origin, decision.event_type AS eventType, position, count(*) AS decisions, sum(prompt_tokens) AS promptTokens,
+      sum(reused_tokens) AS reusedTokens, sum(length(tokens) / 4) AS completionTokens
+    FROM bucket CROSS JOIN decision ON decision.run = bucket.run AND phase = 'replay' AND decision.iteration = bucket.iteration
+    WHERE bucket.run = ? AND origin IN ('request', 'diagnostic') GROUP BY origin, decision.event_type, position ORDER BY min(decision.id)`);
   return {
     trainingMessages: guarded(session, (run, iteration, estimator) =>
       messages.all({ run, iteration, estimator }).map(({ tokens, logprobs, ...row }) => ({ ...row, tokens: int32Of(tokens), logprobs: float32Of(logprobs) }))),
     costs: guarded(session, (run) => costs.all(run)),
+    replayCosts: guarded(session, (run) => replayCosts.all(run)),
   };
 }

@@ -17,8 +17,9 @@ type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' 
   readonly logprobs: Buffer;
 };
 
-/** The estimator whose credit a message shows. */
+/** The estimator whose credit a message shows where it has one; else, in runs of other methods, the newest that there is. */
 export const SHOWN_ESTIMATOR = 'loo';
+const SHOWN_FIRST = `ORDER BY estimator = '${SHOWN_ESTIMATOR}' DESC, id DESC LIMIT 1`;
 
 const MESSAGE = `
   decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS eventType,
@@ -30,7 +31,7 @@ const JOINED = `
   JOIN text ON text.id = decision.message`;
 const CREDIT = 'estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval';
 
-/** The newest credit of an alternative in a bucket by the estimator that messages show. */
+/** The newest credit of an alternative in a bucket, by the estimator that messages show first. */
 export type CreditOf = (bucket: number, decision: number) => Credit | null;
 
 /** Messages in the order of their ids as given. Throws C3Error('input') when one is not in the store. */
@@ -39,7 +40,7 @@ export type MessagesOf = (ids: readonly number[]) => Message[];
 /** Reads the credit that a message shows. */
 export function creditReader({ db }: Session): CreditOf {
   const latest = db.prepare<[number, number], Credit>(`
-    SELECT ${CREDIT} FROM credit WHERE bucket = ? AND decision = ? AND estimator = '${SHOWN_ESTIMATOR}' ORDER BY id DESC LIMIT 1`);
+    SELECT ${CREDIT} FROM credit WHERE bucket = ? AND decision = ? ${SHOWN_FIRST}`);
   return (bucket, decision) => latest.get(bucket, decision) ?? null;
 }
 
@@ -49,7 +50,7 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
     SELECT ${MESSAGE}, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}
     FROM decision ${JOINED}
     LEFT JOIN credit ON credit.id = (
-      SELECT max(id) FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = '${SHOWN_ESTIMATOR}')
+      SELECT id FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id ${SHOWN_FIRST})
     WHERE decision.id IN (SELECT value FROM json_each(?))`);
 
   return (ids) => {

@@ -1,5 +1,6 @@
 /** Reading runs, steps, snapshots, instances and episodes. */
-import type { Episode, Instance, Ledger, NumericEnvironment, RunRecord, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
+import type { Episode, Ledger, NumericEnvironment, RunRecord, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
+import { instanceOf, type InstanceRow } from './instanceTests.ts';
 import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
@@ -32,7 +33,7 @@ export function runReaders(session: Session): RunReaders {
   const countSteps = db.prepare<[string], number>('SELECT count(*) FROM step WHERE run = ?').pluck();
   const snapshots = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE weights = ? ORDER BY id`);
   const snapshotsOfRun = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE run = ? ORDER BY iteration, id`);
-  const instance = db.prepare<[string], Instance>('SELECT uid, uid_sha AS uidSha, question, answer, source, level FROM instance WHERE uid_sha = ?');
+  const instance = db.prepare<[string], InstanceRow>('SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?');
   const environment = db.prepare<[number], NumericEnvironment>('SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?');
   const episodes = db.prepare<[Round & Page], Episode>(`
     SELECT episode.id, run, phase, iteration, uid_sha AS instance, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
@@ -53,7 +54,7 @@ export function runReaders(session: Session): RunReaders {
     countSteps: guarded(session, (of) => countSteps.get(of) ?? 0),
     snapshots: guarded(session, (id) => snapshots.all(id)),
     snapshotsOfRun: guarded(session, (of) => snapshotsOfRun.all(of)),
-    instance: guarded(session, (uidSha) => instance.get(uidSha) ?? notFound(session, 'instance', uidSha)),
+    instance: guarded(session, (uidSha) => instanceOf(instance.get(uidSha) ?? notFound(session, 'instance', uidSha))),
     environment: guarded(session, (id) => environment.get(id) ?? notFound(session, 'environment', id)),
     episodes: guarded(session, (query) => episodes.all({ ...query, ...checkedPage(query) })),
     countEpisodes: guarded(session, (round) => countEpisodes.get(round) ?? 0),

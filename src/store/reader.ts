@@ -1,6 +1,7 @@
 /** The read-only door of the store: what the extension host opens while the engine writes, or with no engine at all. */
 import { resolve } from 'node:path';
 import { C3Error } from '../shared/errors.ts';
+import { diagnosticReaders } from './diagnostics.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
 import { iterationReaders } from './readIterations.ts';
@@ -48,6 +49,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...runReaders(session),
       ...iterationReaders(session),
       ...accountReader(session),
+      ...diagnosticReaders(session),
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),

@@ -219,7 +219,8 @@ BEGIN
 END;
 `;
 
-function guardsOf(table: string, key: string): string {
+/** Triggers that keep a table's rows as they were appended. @param key what an INSERT OR REPLACE could hit, in terms of NEW */
+export function guardsOf(table: string, key: string): string {
   const refuse = `BEGIN SELECT RAISE(ABORT, 'rows of ${table} are never changed'); END;`;
   return `
 CREATE TRIGGER ${table}_no_update BEFORE UPDATE ON ${table} ${refuse}

@@ -93,13 +93,22 @@ export interface RunAccount {
 /** A message as the optimiser learned from it. */
 export interface TrainingMessage {
   readonly bucket: number;
+  readonly decision: number;
+  /** A uidSha. */
+  readonly instance: string;
   readonly eventType: string;
+  readonly position: number;
   readonly context: string;
   readonly promptTokens: number;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
   /** Its credit by the estimator that was asked for; null where there is none. */
   readonly credit: number | null;
+}
+
+/** What the replays of one origin cost at one position of the protocol. */
+export interface ReplayCost extends Omit<PositionCost, 'environment'> {
+  readonly origin: BucketOrigin;
 }
 
 /** What the decisions at one position of the protocol cost, under one environment. */
@@ -150,6 +159,32 @@ export interface Label extends NewLabel {
   readonly id: number;
 }
 
+/** One round of sampling buckets to measure on, or one imported file. */
+export interface DiagnosticSample {
+  readonly id: number;
+  readonly run: string;
+  /** JSON text. */
+  readonly settings: string;
+}
+
+/** What makes a complete bucket one to measure on. Alternatives are counted by their index. */
+export interface DiagnosticRow {
+  readonly bucket: number;
+  readonly sample: number;
+  /** So many of the first alternatives are credited. */
+  readonly credited: number;
+  /** Independent value samples: so many from this index on. */
+  readonly valueFrom: number;
+  readonly valueCount: number;
+  /** Index of the message that was really said. */
+  readonly real: number | null;
+  /** What sampling it took; null where it was not measured. */
+  readonly seconds: number | null;
+  readonly joules: number | null;
+  /** The line that it was imported from, as it stood there. */
+  readonly source: string | null;
+}
+
 /** Rows by table, for `c3 doctor` and the like. */
 export interface StoreCounts {
   readonly runs: number;
@@ -192,6 +227,8 @@ export interface StoreReader {
   trainingMessages(run: string, iteration: number, estimator: string): TrainingMessage[];
   /** What a run's own decisions cost (replay requests left out), positions in the order in which they first came. */
   costs(run: string): PositionCost[];
+  /** What a run's replays cost beside its own decisions, by origin and position. */
+  replayCosts(run: string): ReplayCost[];
   /** The run's account; null for one that has none yet. */
   account(run: string): RunAccount | null;
 
@@ -240,6 +277,12 @@ export interface StoreReader {
   labelsOfMessage(message: number): Label[];
   /** The user's labels on a bucket, oldest first. */
   labelsOfBucket(bucket: number): Label[];
+  /** The samples of diagnostic buckets of a run, oldest first. */
+  diagnosticSamples(run: string): DiagnosticSample[];
+  /** The complete buckets of a sample, oldest first. */
+  diagnosticBuckets(sample: number, offset: number, limit: number): DiagnosticRow[];
+  /** What a bucket is to the diagnostics; null where it was not sampled for them or is not complete. */
+  diagnosticBucket(bucket: number): DiagnosticRow | null;
   counts(): StoreCounts;
   /** Another text whenever anything in the store may have changed; costs next to nothing. */
   version(): string;
@@ -283,7 +326,10 @@ export interface StoreWriter extends StoreReader {
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;
   insertLabel(label: NewLabel): number;
-  /** The number of the run's next replay request: its request buckets + 1. */
+  insertDiagnosticSample(run: string, settings: string): number;
+  /** Marks a diagnostic bucket that is complete. */
+  insertDiagnosticBucket(row: DiagnosticRow): void;
+  /** The number of the run's next replay request: its request and diagnostic buckets + 1. */
   nextRequestNumber(run: string): number;
 
   /** Closes the store and gives the writer lock back. */

@@ -3,12 +3,12 @@
  * A plan is the flat expression, read strictly left to right without precedence: `12+7-5*2` is ((12+7)-5)*2 = 28.
  */
 import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../shared/records.ts';
 import { DISTRACTORS, EVENTS, GROUPED_STARTS, NAMES, OBJECTS, QUESTIONS, SHARED_ENDINGS, STARTS } from './arithmeticWords.ts';
+import type { DemonstratedProblem } from './demonstration.ts';
 import { HashedStream } from './hashedStream.ts';
 import { distinctQuestions, uidSha } from './uid.ts';
 
-export interface ArithmeticProblem extends Instance {
+export interface ArithmeticProblem extends DemonstratedProblem {
   /** `12+7-5*2`, read left to right. */
   readonly plan: string;
   /** `12+7=19\n19-5=14\n14*2=28\n#### 28`: one step a line, then the answer. */
@@ -101,6 +101,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
   const { start, steps } = drawSteps(stream, rule);
   const question = tell(stream, start, steps, rule.distracted && stream.chance(DISTRACTOR_SHARE));
   const answer = String(steps.at(-1)?.value ?? start);
+  const plan = `${start}${steps.map((step) => `${step.operator}${step.operand}`).join('')}`;
   return {
     uid: `arithmetic-${seed}-${index}`,
     uidSha: uidSha(question),
@@ -108,8 +109,10 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
     answer,
     source: 'arithmetic',
     level: rule.level,
-    plan: `${start}${steps.map((step) => `${step.operator}${step.operand}`).join('')}`,
+    plan,
     solution: `${workOut(start, steps)}#### ${answer}`,
+    hasty: { plan, solution: `#### ${answer}` },
+    short: rule.steps === 2,
   };
 }
 
@@ -202,7 +205,7 @@ function workOut(start: number, steps: readonly Step[]): string {
 /** @throws C3Error('input') unless count is a whole number from 0 to MAX_PROBLEMS */
 export function checkCount(count: number): void {
   if (!Number.isInteger(count) || count < 0 || count > MAX_PROBLEMS) {
-    throw new C3Error('input', `Cannot generate ${count} arithmetic problems: ask for a whole number from 0 to ${MAX_PROBLEMS}.`);
+    throw new C3Error('input', `Cannot generate ${count} problems: ask for a whole number from 0 to ${MAX_PROBLEMS}.`);
   }
 }
 

@@ -5,6 +5,8 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 /** Bytes, without the line feed. */
 export const MAX_LINE_BYTES = 2 ** 20;
 export const MAX_LINES = 1_000_000;
+/** Bytes of a whole file. */
+export const MAX_FILE_BYTES = 2 ** 29;
 
 const LINE_FEED = 0x0a;
 /** Drops a byte order mark. */
@@ -19,7 +21,7 @@ export interface Line {
 
 /**
  * The lines of a UTF-8 file, in batches as they are read.
- * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES or MAX_LINES
+ * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES, MAX_LINES or MAX_FILE_BYTES
  */
 export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, void, undefined> {
   const splitter = new LineSplitter(path);
@@ -28,7 +30,7 @@ export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, v
   try {
     for (;;) {
       const next = await chunks.next().catch((error: unknown) => {
-        throw new C3Error('input', `Cannot read ${path}: ${messageOf(error)}; give the path of a readable JSONL file.`, { cause: error });
+        throw new C3Error('input', `Cannot read ${path}: ${messageOf(error)}; give the path of a readable JSONL or CSV file.`, { cause: error });
       });
       if (next.done === true) {
         yield splitter.end();
@@ -49,12 +51,17 @@ class LineSplitter {
   #parts: Buffer[] = [];
   #held = 0;
   #number = 0;
+  #bytes = 0;
 
   constructor(path: string) {
     this.#path = path;
   }
 
   *push(chunk: Buffer): Generator<Line, void, undefined> {
+    this.#bytes += chunk.length;
+    if (this.#bytes > MAX_FILE_BYTES) {
+      this.#refuse(this.#number + 1, `the file is larger than ${MAX_FILE_BYTES} bytes; split it into smaller files.`);
+    }
     let from = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
       this.#hold(chunk.subarray(from, end));
@@ -73,7 +80,7 @@ class LineSplitter {
   #hold(part: Buffer): void {
     this.#held += part.length;
     if (this.#held > MAX_LINE_BYTES) {
-      this.#refuse(this.#number + 1, `the line is longer than ${MAX_LINE_BYTES} bytes; put one JSON object on each line.`);
+      this.#refuse(this.#number + 1, `the line is longer than ${MAX_LINE_BYTES} bytes; write one instance on each line.`);
     }
     this.#parts.push(part);
   }

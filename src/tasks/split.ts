@@ -1,7 +1,17 @@
 /** Which questions may be trained on and which only evaluated: decided by the question alone, so no seed can mix the sides. */
 import { C3Error } from '../shared/errors.ts';
 import { checkCount, distinctProblems } from './arithmetic.ts';
-import type { ArithmeticProblem } from './arithmetic.ts';
+import type { DemonstratedProblem } from './demonstration.ts';
+import { distinctPythonProblems } from './python.ts';
+
+/** The bundled tasks. */
+export const TASK_NAMES = ['arithmetic', 'python'] as const;
+export type TaskName = (typeof TASK_NAMES)[number];
+
+const PROBLEMS: Readonly<Record<TaskName, (seed: string, levels?: readonly number[]) => Iterable<DemonstratedProblem>>> = {
+  arithmetic: distinctProblems,
+  python: distinctPythonProblems,
+};
 
 export type Side = 'train' | 'evaluation';
 
@@ -9,16 +19,18 @@ export type Side = 'train' | 'evaluation';
 const EVALUATION_PERIOD = 4;
 
 export interface SplitRequest {
+  /** arithmetic unless told otherwise. */
+  readonly task?: TaskName;
   readonly seed: string;
   /** Training problems wanted. */
   readonly train: number;
   /** Evaluation problems wanted. */
   readonly evaluation: number;
-  /** Mix weights of the levels, as in ArithmeticRequest. */
+  /** Mix weights of the levels, by position; missing ones are 0. */
   readonly levels?: readonly number[];
 }
 
-export type Split = Readonly<Record<Side, ArithmeticProblem[]>>;
+export type Split = Readonly<Record<Side, DemonstratedProblem[]>>;
 
 /**
  * The side of a question: evaluation when the first 8 hex digits of its uidSha are a multiple of 4, else train.
@@ -32,14 +44,14 @@ export function sideOf(uidSha: string): Side {
 }
 
 /**
- * Arithmetic problems for both sides, from one sequence of draws; no question stands on both, whatever the seeds of two calls.
+ * Problems of a bundled task for both sides, from one sequence of draws; no question stands on both, whatever the seeds of two calls.
  * @throws C3Error('input') for counts or levels that cannot be served
  */
 export function generateSplit(request: SplitRequest): Split {
   checkCount(request.train);
   checkCount(request.evaluation);
   const split: Split = { train: [], evaluation: [] };
-  for (const problem of distinctProblems(request.seed, request.levels)) {
+  for (const problem of PROBLEMS[request.task ?? 'arithmetic'](request.seed, request.levels)) {
     if (split.train.length === request.train && split.evaluation.length === request.evaluation) {
       break;
     }

@@ -1,7 +1,5 @@
-/** What makes two instances the same question, and proof that two sets share none. */
+/** What makes two instances the same question. */
 import { createHash } from 'node:crypto';
-import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../shared/records.ts';
 
 /**
  * The identity of a question: SHA-256 over UTF-8 of the text in NFC, with CRLF and CR as LF and no whitespace at its end
@@ -26,27 +24,6 @@ export function* distinctQuestions<Item extends { readonly uidSha: string }>(ite
       yield item;
     }
   }
-}
-
-/**
- * Proves that no training question is also evaluated.
- * @throws C3Error('input') with the number of shared questions and the first evaluation uid among them
- */
-export function assertNoOverlap(
-  train: readonly Pick<Instance, 'uid' | 'uidSha'>[],
-  evaluation: readonly Pick<Instance, 'uid' | 'uidSha'>[],
-): void {
-  const trained = new Map(train.map((instance) => [instance.uidSha, instance.uid]));
-  const shared = evaluation.filter((instance) => trained.has(instance.uidSha));
-  const first = shared[0];
-  if (first === undefined) {
-    return;
-  }
-  throw new C3Error(
-    'input',
-    `${shared.length} of ${evaluation.length} evaluation questions are also trained on, first ${first.uid} ` +
-      `(training's ${trained.get(first.uidSha) ?? ''}): remove them from one side.`,
-  );
 }
 
 function normaliseQuestion(question: string): string {

@@ -6,6 +6,8 @@ import type { TrainingMessage } from '../store/types.ts';
 
 /** One sampling group as the optimiser learns from it: the alternatives of one context. */
 export interface LearningGroup {
+  /** Groups of the same name were compared with each other; left out: with no other. */
+  readonly group?: string;
   /** Whose messages they are, by event type. */
   readonly agent: string;
   readonly prompt: Int32Array;
@@ -15,13 +17,15 @@ export interface LearningGroup {
 /**
  * One training context per group: its prompt once, every credited message with one advantage for all of its tokens (C3 equation 15).
  * A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out; a group without credited messages vanishes.
+ * @param normalise z-scores the credits of all that was compared with each other
  */
 export function trainingContexts(groups: readonly LearningGroup[], normalise: boolean): TrainingContext[] {
-  return groups.flatMap(({ agent, prompt, messages }) => {
+  const scaled = normalise ? normalisedCredits(groups) : undefined;
+  return groups.flatMap((group) => {
+    const { agent, prompt, messages } = group;
     const credited = messages.filter(({ credit }) => credit !== null);
     if (credited.length === 0) return [];
-    const raw = creditsOf({ messages });
-    const values = normalise ? groupNormalise(raw) : raw;
+    const values = scaled?.get(group) ?? creditsOf(group);
     return [
       {
         agent,
@@ -36,6 +40,24 @@ export function trainingContexts(groups: readonly LearningGroup[], normalise: bo
     ];
   });
 }
+
+/** The scaled credits of each group, in order. */
+function normalisedCredits(groups: readonly LearningGroup[]): ReadonlyMap<LearningGroup, readonly number[]> {
+  const found = new Map<LearningGroup, readonly number[]>();
+  for (const members of compared(groups)) {
+    const values = groupNormalise(members.flatMap(creditsOf));
+    let start = 0;
+    for (const member of members) {
+      const { length } = creditsOf(member);
+      found.set(member, values.slice(start, start + length));
+      start += length;
+    }
+  }
+  return found;
+}
+
+/** Groups by what was compared with each other. */
+const compared = (groups: readonly LearningGroup[]): LearningGroup[][] => [...Map.groupBy(groups, (one) => one.group ?? one).values()];
 
 const creditsOf = ({ messages }: Pick<LearningGroup, 'messages'>): number[] => messages.flatMap(({ credit }) => (credit === null ? [] : [credit]));
 
@@ -66,10 +88,10 @@ export function shapeWithK1(contexts: readonly TrainingContext[], beta: number):
   }));
 }
 
-/** Mean within-group population variance of the credits (C3 section 5.3, within-context variance). */
+/** Mean population variance of the credits of what was compared with each other (C3 section 5.3, within-context variance). */
 export function creditVariance(groups: readonly LearningGroup[]): number {
-  const variances = groups.flatMap((group) => {
-    const values = creditsOf(group);
+  const variances = compared(groups).flatMap((members) => {
+    const values = members.flatMap(creditsOf);
     return values.length < 2 ? [] : [populationVariance(values)];
   });
   return variances.length === 0 ? 0 : mean(variances);

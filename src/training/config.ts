@@ -2,24 +2,32 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { ESTIMATORS } from '../credit/creditBucket.ts';
+import { EVALUATORS } from '../evaluate/names.ts';
 import type { AdapterStart } from '../runtime/host.ts';
 import { ADAPTER_MODULES } from '../runtime/transformer.ts';
 import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
 import type { Sampling } from '../shared/records.ts';
+import { SHOWN_TESTS, TASK_FORMATS } from '../tasks/formats.ts';
+import { TASK_NAMES } from '../tasks/split.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
+import { METHOD_NAMES } from './methods/methods.ts';
 
 const positive = z.int().positive();
 const share = z.number().min(0).max(1);
 
 /** Keys and defaults. The defaults are the bundled team's run. */
 export const configSchema = z.strictObject({
-  /** Shown in lists. */
+  /** Shown in lists; unless given, it names the bundled task. */
   title: z.string().min(1).max(200).default('Bundled team, arithmetic'),
-  method: z.enum(['c3']).default('c3'),
+  /**
+   * What the messages are credited by, all at the same evaluator budget. c3: replays of the messages of one context. c3_no_replay, c3_full_mean: without its
+   * replays, without leave-one-out. magrpo: whole episodes against their group. mappo: whole episodes against a learned value of the state. sft: the team as it is; nothing is trained, whatever `steps` says.
+   */
+  method: z.enum(METHOD_NAMES).default('c3'),
   seed: z.int().min(0).default(0),
-  /** A model folder, relative to the file; `bundled` is the team that comes with the product. */
+  /** A model folder, relative to the file; `bundled` is the team that comes with the bundled task. */
   model: z.string().min(1).default('bundled'),
   /** Low-rank factors that are trained over the model as it is (LoRA); null trains all of it. */
   adapter: z
@@ -42,19 +50,30 @@ export const configSchema = z.strictObject({
       thinking: z.boolean().default(false),
     })
     .prefault({}),
-  /** A protocol file (JSON or YAML), relative to the file; `bundled` is reasoner and actor. */
+  /** A protocol file (JSON or YAML), relative to the file; `bundled` is that of the bundled task: reasoner and actor, or planner and coder for python. */
   protocol: z.string().min(1).default('bundled'),
   task: z
     .strictObject({
-      /** Generated arithmetic unless files are given. */
+      /** The bundled task whose instances are generated unless files are given. */
+      name: z.enum(TASK_NAMES).default('arithmetic'),
+      /** JSONL or CSV, relative to the file. */
       train_file: z.string().min(1).nullable().default(null),
       evaluation_file: z.string().min(1).nullable().default(null),
-      /** Mix weights of the arithmetic levels 1 to 8. */
+      /** The form of the files' rows; auto recognises it row by row. */
+      format: z.enum(TASK_FORMATS).default('auto'),
+      /** How many of its tests an MBPP question shows; they alone name the function. */
+      show_tests: z.enum(SHOWN_TESTS).default('first'),
+      /** Mix weights of the bundled task's levels: arithmetic has 8, python 6. */
       levels: z.array(z.number().min(0)).min(1).max(8).default([1, 1, 1, 1]),
-      /** Stop when a training question is also evaluated. */
+      /** Stop when a training question is also evaluated, be it in other case or whitespace. */
       refuse_overlap: z.boolean().default(true),
     })
     .prefault({}),
+  /**
+   * What scores messages. auto: code by its tests in the sandbox, all of which must pass; the bundled arithmetic by the number that is stated; other answers as
+   * mathematics, strictly. math-lenient takes what lies within 4 % too; python-fraction gives the share of the tests that pass.
+   */
+  evaluator: z.enum(EVALUATORS).default('auto'),
   /** Training iterations; 0 evaluates only. */
   steps: z.int().min(0).default(36),
   instances_per_step: positive.default(32),
@@ -62,7 +81,7 @@ export const configSchema = z.strictObject({
   checkpoint_every: positive.default(6),
   /** Steps between two snapshots whose weights are kept (the last always is); those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch. */
   snapshot_every: positive.default(1),
-  /** Messages sampled per position of the protocol. */
+  /** Messages sampled per position of the protocol, by c3 and c3_full_mean; the others sample as many whole episodes as `evaluator_budget` pays for. */
   fanout: z.array(positive).min(1).default([2, 4]),
   /** Evaluator calls per instance and step. */
   evaluator_budget: positive.default(8),
@@ -76,10 +95,13 @@ export const configSchema = z.strictObject({
     .prefault({}),
   credit: z
     .strictObject({
-      estimator: z.enum(ESTIMATORS).default('loo'),
-      /** Z-scoring within a group. It erases the leave-one-out ablation: both estimators then give the same advantages. */
+      /** Of method c3; the others bring their own. value_assisted: leave-one-out with a baseline that is in part what the value head says of the other alternatives. */
+      estimator: z.enum([...ESTIMATORS, 'value_assisted']).default('loo'),
+      /** The weight of the values in value_assisted. */
+      alpha: share.default(1),
+      /** Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo. */
       group_normalise: z.boolean().default(false),
-      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. */
+      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes (c3_no_replay, magrpo, mappo) never do. */
       common_random_numbers: z.boolean().default(true),
       return_clip: z.number().positive().default(10),
     })
@@ -93,6 +115,18 @@ export const configSchema = z.strictObject({
       kl_coefficient: z.number().min(0).default(0.01),
       /** k3 in the loss, or k1 taken from the advantages token by token. */
       kl_estimator: z.enum(['k3', 'k1']).default('k3'),
+    })
+    .prefault({}),
+  /**
+   * Of method mappo and the estimator value_assisted: how the value head learns, with the schedule of the policy's rate. A value that has moved by more than `clip` in a step learns nothing further.
+   * The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.
+   */
+  value_head: z
+    .strictObject({
+      learning_rate: z.number().positive().default(1e-3),
+      /** Optimiser steps per step of the run. */
+      epochs: positive.default(8),
+      clip: z.number().positive().default(0.5),
     })
     .prefault({}),
   memory: z
@@ -109,6 +143,11 @@ export const configSchema = z.strictObject({
     .strictObject({
       /** Held-out instances of each evaluation; 0 leaves evaluation out. */
       instances: z.int().min(0).default(512),
+      /** Episodes per instance of a sampled evaluation; pass@k needs k of them, and every instance counts with their mean. */
+      samples: positive.max(1000).default(1),
+      /** Whether the team is evaluated before it is trained too. */
+      before: z.boolean().default(true),
+      /** Episodes that are sampled together. */
       batch: positive.default(256),
     })
     .prefault({}),
@@ -156,18 +195,22 @@ export function readConfig(text: string, source: string, overrides: readonly str
   const overridden = new Set(overrides.map((override) => override.split('=', 1)[0] ?? ''));
   const parsed = configSchema.safeParse(value);
   if (!parsed.success) throw explain(parsed.error.issues[0], document, overridden);
-  const config = parsed.data;
+  // What is not trained has no steps.
+  const config = parsed.data.method === 'sft' ? { ...parsed.data, steps: 0 } : parsed.data;
   const fail = (key: string, problem: string): C3Error => errorAt(key.split('.'), problem, document, overridden);
   const leaves = config.fanout.reduce((product, count) => product * count, 1);
-  if (leaves > config.evaluator_budget) {
+  if (usesFanout(config) && leaves > config.evaluator_budget) {
     throw fail('fanout', `[${config.fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(config.evaluator_budget)}).`);
   }
+  if (config.method !== 'c3' && config.credit.estimator !== 'loo') throw fail('credit.estimator', `belongs to method c3, and ${config.method} has a credit of its own; leave it out.`);
   if (config.chat.thinking && config.chat.template === 'none') throw fail('chat.thinking', 'needs chat.template: auto; plain text has no reasoning part.');
   if (config.device.precision === 'float16' && config.adapter === null && config.steps > 0) throw fail('device.precision', 'float16 holds weights that are not trained; give the run an adapter, or leave float32.');
   if (config.task.train_file === null && config.task.evaluation_file !== null) throw fail('task.evaluation_file', 'needs task.train_file beside it.');
   if (config.task.train_file === null && config.task.levels.every((weight) => weight === 0)) throw fail('task.levels', 'needs at least one level with a positive weight.');
-  return config;
+  return Object.hasOwn(value, 'title') ? config : { ...config, title: `Bundled team, ${config.task.name}` };
 }
+
+const usesFanout = ({ method }: RunConfig): boolean => method === 'c3' || method === 'c3_full_mean';
 
 function applyOverride(value: object, override: string): object {
   const split = override.indexOf('=');

@@ -1,4 +1,5 @@
-/** Held-out accuracy: one episode per instance, greedy or sampled. */
+/** Held-out accuracy: one greedy episode per instance, or some sampled ones. */
+import { mean } from '../credit/describe.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
@@ -15,7 +16,9 @@ export interface EvaluationSettings {
   readonly sampling: Sampling;
   readonly seed: number;
   readonly kind: EvaluationKind;
-  /** Instances answered together: bounds memory and the time between two looks at a cancel. */
+  /** Episodes per instance; a greedy evaluation has one. */
+  readonly samples: number;
+  /** Episodes sampled together, though never less than one instance's: bounds memory and the time between two looks at a cancel. */
   readonly batch: number;
 }
 
@@ -26,44 +29,58 @@ export interface EvaluationControl {
   readonly onBatch: (done: number, roots: readonly TreeNode[]) => void;
 }
 
+/** Episodes of one instance in an evaluation. */
+export const samplesOf = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | 'samples'>): number => (kind === 'greedy' ? 1 : samples);
+
+/** An instance's mean over its episodes in order, for every instance; null where all of its are masked. @param episodes 1, 0 or null, the episodes of an instance beside each other */
+export function instanceMeans(episodes: readonly (number | null)[], samples: number): (number | null)[] {
+  return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
+    const measured = episodes.slice(index * samples, (index + 1) * samples).filter((value) => value !== null);
+    return measured.length === 0 ? null : mean(measured);
+  });
+}
+
 /** 1 where an episode's return reaches the number of its scored messages, else 0; null where it is masked. */
 export const solved = (value: number | null, scored: number): number | null => (value === null ? null : value >= scored ? 1 : 0);
 
 /**
- * Evaluates every instance once. The sampled streams depend on the seed and the instance alone, so two policies are compared on the same numbers.
- * @returns 1 or 0 for each instance in order (1 where the return reaches the number of scored messages), null where masked
+ * Evaluates every instance. The sampled streams depend on the seed and the instance alone, so two policies are compared on the same numbers.
+ * @returns the share of solved episodes of each instance in order (solved: the return reaches the number of scored messages), null where all are masked
  */
 export async function evaluate(settings: EvaluationSettings, instances: readonly Instance[], control: EvaluationControl): Promise<(number | null)[]> {
   const scored = settings.protocol.occurrences.filter((occurrence) => occurrence.scored).length;
   const positions = settings.protocol.occurrences.map(({ position }) => position);
   const sampling = settings.kind === 'greedy' ? { ...settings.sampling, temperature: 0 } : settings.sampling;
-  const results: (number | null)[] = [];
-  for (let start = 0; start < instances.length; start += settings.batch) {
-    const members = instances.slice(start, start + settings.batch);
-    control.onBegin(members.length * scored);
+  const samples = samplesOf(settings);
+  const together = Math.max(1, Math.floor(settings.batch / samples));
+  const episodes: (number | null)[] = [];
+  for (let start = 0; start < instances.length; start += together) {
+    const members = instances.slice(start, start + together);
+    const calls = members.length * samples * scored;
+    control.onBegin(calls);
     const roots = await grow(
       {
         protocol: settings.protocol,
         render: settings.render,
         policy: settings.policy,
         evaluator: settings.evaluator,
-        budget: new EvaluatorBudget(members.length * scored),
+        budget: new EvaluatorBudget(calls),
         sampling,
         seed: settings.seed,
         scope: `evaluation:${settings.kind}`,
-        // One continuation each: nothing is shared within an evaluation, and two evaluations compare on the same numbers.
-        commonRandomNumbers: true,
+        // The episodes of one instance share no numbers; two evaluations compare on the same ones.
+        commonRandomNumbers: samples === 1,
       },
       members.map((instance) => ({ instance, node: null })),
       positions,
-      positions.map(() => 1),
+      positions.map((_, level) => (level === 0 ? samples : 1)),
       { cancelled: control.cancelled },
     );
     for (const root of roots) {
       const leaf = leavesOf(root)[0];
-      results.push(solved(leaf === undefined ? null : returnOf(leaf), scored));
+      episodes.push(solved(leaf === undefined ? null : returnOf(leaf), scored));
     }
     control.onBatch(Math.min(instances.length, start + members.length), roots);
   }
-  return results;
+  return instanceMeans(episodes, samples);
 }

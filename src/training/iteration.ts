@@ -1,4 +1,4 @@
-/** The sampling part of one C3 iteration: fan out, score, credit (Algorithm 1, equations 7 to 14), stored as one. */
+/** The sampling part of one iteration: fan out, score, credit as the method says (C3: Algorithm 1, equations 7 to 14), stored as one. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
@@ -9,7 +9,8 @@ import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config.ts';
-import { creditRule } from './credits.ts';
+import type { Judged } from './methods/method.ts';
+import { methodNamed } from './methods/methods.ts';
 
 export interface IterationInput {
   readonly config: RunConfig;
@@ -21,28 +22,24 @@ export interface IterationInput {
   readonly store: StoreWriter;
   readonly round: RoundRecord;
   readonly cancelled: () => boolean;
+  /** The value of every message of some trees, or of its state, for methods that take it. */
+  readonly valuesOf: (roots: readonly TreeNode[], judged: Judged) => Promise<ReadonlyMap<TreeNode, number>>;
   /** Hears how many evaluator calls are about to be made. */
   readonly onBegin: (calls: number) => void;
   /** Stores what belongs to the finished trees, in the transaction that stores them, before their rows. */
   readonly onTree: (roots: readonly TreeNode[]) => void;
 }
 
-/** Why a configuration's fan-out does not fit a protocol, in one sentence; null where it does, and where nothing is trained. */
-export function fanoutProblem({ steps, fanout, evaluator_budget: budget }: RunConfig, protocol: Protocol): string | null {
-  if (steps === 0) return null;
-  const positions = protocol.occurrences.map(({ position }) => position);
-  if (fanout.length !== positions.length) {
-    return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(positions.length)} decisions; give one for each.`;
-  }
-  const calls = callsOfFanout(protocol, positions, fanout);
-  return calls <= budget ? null : `fanout [${fanout.join(', ')}] needs ${String(calls)} evaluator calls per instance with the protocol ${protocol.name}, more than evaluator_budget (${String(budget)}); change one of the two.`;
-}
+/** Why a configuration's method cannot sample with a protocol, in one sentence; null where it can, and where nothing is trained. */
+export const samplingProblem = (config: RunConfig, protocol: Protocol): string | null => (config.steps === 0 ? null : methodNamed(config.method).problem(config, protocol));
 
 /** Grows the trees of an iteration and stores them with their buckets, replays, episodes and credits in one transaction. @throws CancelledError; C3Error */
 export async function sampleIteration(input: IterationInput): Promise<void> {
   const { config, protocol, policy, store, instances, cancelled } = input;
+  const method = methodNamed(config.method);
+  const fanout = method.fanout(config, protocol);
   const positions = protocol.occurrences.map(({ position }) => position);
-  input.onBegin(instances.length * callsOfFanout(protocol, positions, config.fanout));
+  input.onBegin(instances.length * callsOfFanout(protocol, positions, fanout));
   const roots = await grow(
     {
       protocol,
@@ -53,17 +50,21 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
       sampling: runSampling(config),
       seed: config.seed,
       scope: `iteration:${String(input.round.iteration)}`,
-      commonRandomNumbers: config.credit.common_random_numbers,
+      commonRandomNumbers: method.commonRandomNumbers(config),
     },
     instances.map((instance) => ({ instance, node: null })),
     positions,
-    config.fanout,
+    fanout,
     { cancelled },
   );
-  const siblings = config.fanout[0] ?? 1;
-  const rule = creditRule(config.credit.estimator);
+  const judged = method.judged(config);
+  const values = judged === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, judged);
+  const siblings = fanout[0] ?? 1;
   store.transaction(() => {
     input.onTree(roots);
-    for (const index of instances.keys()) recordTrainingTree(store, roots.slice(index * siblings, (index + 1) * siblings), protocol, input.round, rule);
+    for (const index of instances.keys()) {
+      const own = roots.slice(index * siblings, (index + 1) * siblings);
+      recordTrainingTree(store, own, protocol, input.round, method.credits(own, config, values));
+    }
   });
 }

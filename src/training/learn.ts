@@ -2,29 +2,29 @@
  * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash or to rebuild a
  * snapshot, is the same step.
  */
-import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
+import type { ValueExample, ValueSettings } from '../runtime/valueHead.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StepMetrics } from '../shared/records.ts';
-import type { StoreReader } from '../store/types.ts';
-import type { Protocol } from '../team/protocol.ts';
+import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';
+import type { Judged, Method } from './methods/method.ts';
+import { methodNamed } from './methods/methods.ts';
 import { cosineSchedule } from './schedule.ts';
+import { statesOf, type Moment, type StateForm } from './states.ts';
 
-export interface LearnInput {
+export interface LearnInput extends StateForm {
   readonly run: string;
   readonly config: RunConfig;
   readonly store: StoreReader;
   readonly runtime: ModelRuntime;
-  readonly tokenizer: Tokenizer;
-  readonly protocol: Protocol;
   /** Snapshot of the reference policy: what the run began with. */
   readonly base: string;
   readonly cancelled: () => boolean;
 }
 
-export type LearnReport = Pick<StepMetrics, 'loss' | 'kl' | 'clipFraction' | 'gradientNorm' | 'learningRate' | 'ratioDeviation' | 'creditVariance'>;
+export type LearnReport = Pick<StepMetrics, 'loss' | 'kl' | 'clipFraction' | 'gradientNorm' | 'learningRate' | 'ratioDeviation' | 'creditVariance' | 'valueLoss'>;
 
 /**
  * One PPO update (C3 equations 15 and 16) from the stored messages and credits of an iteration; the runtime stands where the iteration before left it.
@@ -33,13 +33,22 @@ export type LearnReport = Pick<StepMetrics, 'loss' | 'kl' | 'clipFraction' | 'gr
 export async function learn(input: LearnInput, iteration: number): Promise<LearnReport> {
   const { config, runtime, cancelled } = input;
   const { ppo, sampling, memory } = config;
-  const groups = learningGroups(input, iteration);
+  const method = methodNamed(config.method);
+  const learned = input.store.trainingMessages(input.run, iteration, method.estimator(config));
+  const groups = learningGroups(input, iteration, learned, method.compared);
   const contexts = trainingContexts(groups, config.credit.group_normalise);
   // Also where it is not penalised: the reported divergence is one from the reference.
   const referenced = withReference(contexts, await runtime.score(input.base, contexts, sampling.temperature, cancelled));
   const shaped = ppo.kl_estimator === 'k1' ? shapeWithK1(referenced, ppo.kl_coefficient) : referenced;
-  const rate = cosineSchedule({ peak: ppo.learning_rate, warmupFraction: ppo.warmup_fraction, totalSteps: config.steps * ppo.epochs, floorFraction: ppo.final_fraction });
+  const schedule = { warmupFraction: ppo.warmup_fraction, floorFraction: ppo.final_fraction };
+  const rate = cosineSchedule({ ...schedule, peak: ppo.learning_rate, totalSteps: config.steps * ppo.epochs });
   let result: LearnReport = { loss: 0, kl: 0, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: creditVariance(groups) };
+  const judged = method.judged(config);
+  if (judged !== null) {
+    // Before the policy moves: values are those that the credits took.
+    const { learning_rate: peak, epochs, clip } = config.value_head;
+    result = { ...result, valueLoss: await learnValues(input, learned, judged, { learningRate: cosineSchedule({ ...schedule, peak, totalSteps: config.steps })(iteration - 1), epochs, clip }) };
+  }
   for (let epoch = 0; epoch < ppo.epochs; epoch++) {
     const learningRate = rate((iteration - 1) * ppo.epochs + epoch);
     const klCoefficient = ppo.kl_estimator === 'k3' ? ppo.kl_coefficient : 0;
@@ -52,9 +61,31 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   return result;
 }
 
+/** Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over its value, or its mean return. @returns the loss before */
+async function learnValues(input: LearnInput, learned: readonly TrainingMessage[], judged: Judged, settings: ValueSettings): Promise<number> {
+  const { store, runtime, cancelled } = input;
+  const stored = new Map(store.messages(learned.map(({ decision }) => decision)).map((message) => [message.id, message]));
+  const questions = new Map([...new Set(learned.map(({ instance }) => instance))].map((instance) => [instance, store.instance(instance).question]));
+  const { states, places } = statesOf(
+    input,
+    learned.map(({ decision, instance, position, tokens }): Moment => {
+      const messages = new Map<number, string>();
+      for (let above = stored.get(stored.get(decision)?.parent ?? -1); above !== undefined; above = stored.get(above.parent ?? -1)) messages.set(above.position, above.text);
+      return { position, question: questions.get(instance) ?? '', messages, ...(judged === 'message' && { said: tokens }) };
+    }),
+  );
+  const examples = learned.flatMap(({ credit, decision }, index): ValueExample[] => {
+    const [state, target] = [places[index] ?? -1, stored.get(decision)?.return ?? null];
+    if (credit === null) return [];
+    if (judged === 'state') return [{ state, advantage: credit }];
+    return target === null ? [] : [{ state, target }];
+  });
+  return runtime.learnValues(states, examples, settings, cancelled);
+}
+
 /** The groups of an iteration, in the order in which they were stored. */
-function learningGroups({ run, config, store, tokenizer }: LearnInput, iteration: number): LearningGroup[] {
-  const groups = Map.groupBy(store.trainingMessages(run, iteration, config.credit.estimator), ({ bucket }) => bucket);
+function learningGroups({ run, tokenizer }: LearnInput, iteration: number, learned: readonly TrainingMessage[], compared: Method['compared']): LearningGroup[] {
+  const groups = Map.groupBy(learned, ({ bucket }) => bucket);
   const prompts = new Map<string, Int32Array>();
   return [...groups.values()].flatMap((messages) => {
     const first = messages[0];
@@ -64,6 +95,7 @@ function learningGroups({ run, config, store, tokenizer }: LearnInput, iteration
     if (prompt.length !== first.promptTokens) {
       throw new C3Error('model', `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`);
     }
-    return [{ agent: first.eventType, prompt, messages }];
+    const group = compared === 'context' ? String(first.bucket) : `${first.instance} ${String(first.position)}`;
+    return [{ agent: first.eventType, group, prompt, messages }];
   });
 }

@@ -8,8 +8,8 @@ import type { TrainingContext } from '../runtime/pack.ts';
 import type { DeviceSettings } from '../runtime/session.ts';
 import { initialState, Trainer, type TrainingState } from '../runtime/trainer.ts';
 import type { TransformerConfig } from '../runtime/transformer.ts';
-import type { ArithmeticProblem } from '../tasks/arithmetic.ts';
-import { generateSplit } from '../tasks/split.ts';
+import type { DemonstratedProblem } from '../tasks/demonstration.ts';
+import { generateSplit, type TaskName } from '../tasks/split.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, renderPlain } from '../team/render.ts';
 import { cosineSchedule } from './schedule.ts';
@@ -19,6 +19,7 @@ export interface PretrainSettings {
   readonly folder: string;
   /** Where checkpoints of an unfinished pretraining lie. */
   readonly workFolder: string;
+  readonly task: TaskName;
   readonly seed: number;
   readonly phases: readonly PretrainPhase[];
   readonly problemsPerStep: number;
@@ -35,7 +36,7 @@ export interface PretrainPhase {
   readonly steps: number;
   /** Mix weights of the task's levels. */
   readonly levels: readonly number[];
-  /** Share of the solutions that jump to the answer, for problems of two steps and for longer ones. */
+  /** Share of the demonstrations that are hasty, for the easier half of the task and for the rest. */
   readonly hasty: { readonly short: number; readonly long: number };
   /** As in cosineSchedule. */
   readonly peak: number;
@@ -52,7 +53,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   await mkdir(settings.folder, { recursive: true });
   const problems = settings.phases.map(
     ({ steps, levels }, index) =>
-      generateSplit({ seed: `pretrain-${String(settings.seed + index)}`, train: steps * settings.problemsPerStep, evaluation: 0, levels }).train,
+      generateSplit({ task: settings.task, seed: `pretrain-${String(settings.seed + index)}`, train: steps * settings.problemsPerStep, evaluation: 0, levels }).train,
   );
   await writeTokenizer(settings, protocol, problems[0]?.slice(0, TOKENIZER_SAMPLE) ?? []);
   const tokenizer = await loadTokenizer(settings.folder);
@@ -84,17 +85,15 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
 }
 
-const TWO_STEPS: readonly (number | null)[] = [1, 2, 5, 6];
-
 /**
  * A problem's two demonstrations: the plan for the first role, the solution for the second, which sees the plan.
- * A share of the solutions is hasty (`#### 14`): like people's demonstrations, they differ in care. So the supervised team knows a better
- * and a worse way to answer, and reinforcement has something to choose from.
+ * A share of them is hasty (an answer without its steps; a program that forgets an edge case): like people's demonstrations, they differ in
+ * care. So the supervised team knows a better and a worse way to answer, and reinforcement has something to choose from.
  */
-export function demonstrations(problem: ArithmeticProblem, shares: PretrainPhase['hasty'], protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
-  const { question, plan, uidSha, level } = problem;
-  const hasty = chance(uidSha) < (TWO_STEPS.includes(level) ? shares.short : shares.long);
-  const solution = hasty ? `#### ${problem.answer}` : problem.solution;
+export function demonstrations(problem: DemonstratedProblem, shares: PretrainPhase['hasty'], protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
+  const { question, uidSha } = problem;
+  const hasty = chance(uidSha) < (problem.short ? shares.short : shares.long);
+  const { plan, solution } = hasty ? problem.hasty : problem;
   return [
     demonstration(tokenizer, renderPlain(renderContext(protocol, 0, question, new Map())), plan),
     demonstration(tokenizer, renderPlain(renderContext(protocol, 1, question, new Map([[0, plan]]))), solution),
@@ -110,7 +109,7 @@ function demonstration(tokenizer: Tokenizer, context: string, message: string): 
   return { prompt: tokenizer.encode(context), messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }] };
 }
 
-async function writeTokenizer(settings: PretrainSettings, protocol: Protocol, problems: readonly ArithmeticProblem[]): Promise<void> {
+async function writeTokenizer(settings: PretrainSettings, protocol: Protocol, problems: readonly DemonstratedProblem[]): Promise<void> {
   const texts = problems.flatMap((problem) => [
     renderPlain(renderContext(protocol, 0, problem.question, new Map())),
     renderPlain(renderContext(protocol, 1, problem.question, new Map([[0, problem.plan]]))),

@@ -1,6 +1,6 @@
-/** One run: evaluation before, C3 iterations (Algorithm 1), evaluation after; everything is stored as it happens, and an interrupted run goes on where it stood. */
+/** One run: evaluation before, iterations of its method (C3: Algorithm 1), evaluation after; everything is stored as it happens, and an interrupted run goes on where it stood. */
 import { mean } from '../credit/describe.ts';
-import { pairedBootstrap, wilson } from '../credit/interval.ts';
+import { meanInterval, pairedBootstrap } from '../credit/interval.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
@@ -16,11 +16,13 @@ import type { Renderer } from '../team/render.ts';
 import { CostAccount } from './account.ts';
 import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile } from './checkpoints.ts';
 import { runSampling, type RunConfig } from './config.ts';
-import { evaluate, solved } from './evaluation.ts';
-import { fanoutProblem, sampleIteration } from './iteration.ts';
+import { evaluate, instanceMeans, samplesOf, solved } from './evaluation.ts';
+import { samplingProblem, sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
+import { methodRemarks } from './methods/methods.ts';
 import { restoreTraining, snapshotAfter } from './restore.ts';
 import { runInstances } from './room.ts';
+import { treeValues } from './states.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;
@@ -53,7 +55,7 @@ export interface RunControl {
   readonly onProgress: (progress: RunProgress) => void;
 }
 
-/** What an evaluation found, per instance: 1, 0 or null where masked. */
+/** What an evaluation found, per instance: its share of solved episodes, null where all are masked; empty where none was asked for. */
 type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
 
 /**
@@ -62,7 +64,7 @@ type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
   const { store, now, base } = dependencies;
-  const problem = fanoutProblem(config, dependencies.protocol);
+  const problem = samplingProblem(config, dependencies.protocol);
   if (problem !== null) throw new C3Error('input', problem);
   store.transaction(() => {
     store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: dependencies.recipe, plannedSteps: config.steps, createdAt: now() });
@@ -136,9 +138,10 @@ class Run {
     const { config, control, account } = this;
     const { store, base, evaluation, snapshotFolder } = this.dependencies;
     this.progress('load', 1, 1, `Run ${this.id}: the model is loaded`);
+    for (const remark of methodRemarks(config, this.dependencies.protocol)) this.progress('load', 1, 1, remark);
     account.write();
     await removeUnfinished(snapshotFolder);
-    const before = await this.evaluateBoth('before', base);
+    const before = config.evaluation.before || config.steps === 0 ? await this.evaluateBoth('before', base) : { greedy: [], sampled: [] };
     account.beginTraining();
     const final = await this.train(base);
     account.endTraining();
@@ -203,6 +206,7 @@ class Run {
       store,
       round: this.round('train', iteration, snapshot),
       cancelled: this.control.cancelled,
+      valuesOf: (roots, judged) => treeValues(this.dependencies, this.dependencies.runtime, roots, judged, this.control.cancelled),
       onBegin: (calls) => {
         this.account.announce(calls);
       },
@@ -271,10 +275,13 @@ class Run {
     const number = EVALUATION_ROUNDS.find((known) => known.stage === when && known.kind === kind)?.iteration ?? 0;
     const round = this.round('evaluate', number, snapshot);
     const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
-    const known = store.episodes({ run: this.id, phase: 'evaluate', iteration: number, offset: 0, limit: evaluation.length }).map((episode) => solved(episode.return, scored));
+    const { batch, samples: asked } = this.config.evaluation;
+    const samples = samplesOf({ kind, samples: asked });
+    const stored = store.episodes({ run: this.id, phase: 'evaluate', iteration: number, offset: 0, limit: evaluation.length * samples });
+    const known = instanceMeans(stored.map((episode) => solved(episode.return, scored)), samples);
     this.progress(stage, known.length, evaluation.length, `Evaluating ${kind}, ${when} training`);
     const measured = await evaluate(
-      { protocol, render, policy: this.policy(snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, batch: this.config.evaluation.batch },
+      { protocol, render, policy: this.policy(snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, samples, batch },
       evaluation.slice(known.length),
       {
         cancelled: this.control.cancelled,
@@ -309,15 +316,15 @@ class Run {
   }
 }
 
-/** Wilson intervals before and after, and the paired bootstrap of their difference over instances. */
+/** Intervals before and after (Wilson's of single episodes, Student's t over the means of several), and the paired bootstrap of their difference over instances. */
 function comparison(before: readonly (number | null)[], after: readonly (number | null)[], trained: boolean, seed: number): RunSummary['accuracy'] {
   const proportion = (outcomes: readonly (number | null)[]): Interval | null => {
-    const measured = outcomes.filter((outcome) => outcome !== null);
-    return measured.length === 0 ? null : wilson(measured.filter((outcome) => outcome === 1).length, measured.length);
+    const interval = meanInterval(outcomes.filter((outcome) => outcome !== null));
+    return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
   };
   const pairs = before.flatMap((value, index) => {
     const later = after[index];
     return value === null || later === null || later === undefined ? [] : [[value, later] as const];
   });
-  return { before: proportion(before), after: trained ? proportion(after) : null, difference: trained ? pairedBootstrap(pairs, seed) : null };
+  return { before: proportion(before), after: trained ? proportion(after) : null, difference: trained && pairs.length > 0 ? pairedBootstrap(pairs, seed) : null };
 }

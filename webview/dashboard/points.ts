@@ -4,7 +4,10 @@ import type { Point } from '../common/charts.ts';
 
 /** One measured number for each step. */
 export function metricPoints(steps: readonly Step[], metric: keyof StepMetrics): readonly Point[] {
-  return steps.flatMap(({ iteration, metrics }) => (metrics === null || !Number.isFinite(metrics[metric]) ? [] : [{ x: iteration, y: metrics[metric] }]));
+  return steps.flatMap(({ iteration, metrics }) => {
+    const value = metrics?.[metric];
+    return value === undefined || !Number.isFinite(value) ? [] : [{ x: iteration, y: value }];
+  });
 }
 
 /**

@@ -11,6 +11,7 @@ import { MICRO_BATCH_TOKENS, Trainer } from '../../runtime/trainer.ts';
 import type { TransformerConfig } from '../../runtime/transformer.ts';
 import type { PositionCost, StoreReader } from '../../store/types.ts';
 import { trainingContexts } from '../../training/advantages.ts';
+import { methodNamed } from '../../training/methods/methods.ts';
 import { probeProvider } from '../probing.ts';
 import { readRecipe } from '../recipe.ts';
 import { EngineService } from '../service.ts';
@@ -83,7 +84,7 @@ async function iterate(service: EngineService, recipe: Parameters<EngineService[
       const tokens = store.steps(run, 0, steps).map(({ ledger }) => ledger.tokens.completion);
       const seconds = (ends.at(-1) ?? 0) - (ends[0] ?? 0);
       const sampled = (tokens.at(-1) ?? 0) - (tokens[0] ?? 0);
-      const batches = Array.from({ length: steps }, (_, index) => packContexts(config, learned(store, run, index + 1, recipe.config.credit.estimator), MICRO_BATCH_TOKENS, 0)).flat();
+      const batches = Array.from({ length: steps }, (_, index) => packContexts(config, learned(store, run, index + 1, methodNamed(recipe.config.method).estimator(recipe.config)), MICRO_BATCH_TOKENS, 0)).flat();
       const total = (part: 'slots' | 'padding'): number => batches.reduce((sum, batch) => sum + batch[part], 0);
       return { steps, rate: seconds > 0 ? sampled / seconds : null, costs: store.costs(run), slots: total('slots'), padding: total('padding'), memory };
     });

@@ -3,17 +3,20 @@ import { C3Error, nearestName } from '../../shared/errors.ts';
 import { benchFirstRun } from './firstRun.ts';
 import { benchGeneration } from './generation.ts';
 import { benchModel } from './model.ts';
+import { benchPaperTable, type PaperTableOptions } from './paperTable.ts';
 import { benchReplay } from './replay.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
 import { benchStore } from './store.ts';
 import { benchTrain } from './train.ts';
 
 /** What any suite may be told. */
-export type SuiteOptions = TeamBenchOptions & ModelBenchOptions;
+export type SuiteOptions = TeamBenchOptions & ModelBenchOptions & PaperTableOptions;
 
 interface Suite {
   /** What --config describes: the team that runs, or the model. Null where nothing can be chosen. */
   readonly measures: 'team' | 'model' | null;
+  /** Whether it keeps what it made in a folder, which --out names. */
+  readonly keeps?: true;
   readonly measure: (options: SuiteOptions) => Promise<BenchReport>;
 }
 
@@ -24,6 +27,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   replay: { measures: 'team', measure: benchReplay },
   store: { measures: null, measure: benchStore },
   model: { measures: 'model', measure: benchModel },
+  'paper-table': { measures: null, keeps: true, measure: benchPaperTable },
 };
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES);
@@ -38,5 +42,6 @@ export async function runSuite(name: string | undefined, options: SuiteOptions):
   }
   if (suite.measures === null && options.config !== null) throw new C3Error('input', `c3 bench ${name} measures no team; leave out --config.`);
   if (suite.measures !== 'model' && (options.device ?? null) !== null) throw new C3Error('input', `c3 bench ${name} takes no --device; leave it out.`);
+  if (suite.keeps !== true && (options.out ?? null) !== null) throw new C3Error('input', `c3 bench ${name} keeps no files; leave out --out.`);
   return suite.measure(options);
 }

@@ -8,7 +8,7 @@ import { benchIteration } from '../../../src/engine/bench/iteration.ts';
 import { benchReplay, requestCost } from '../../../src/engine/bench/replay.ts';
 import { figure, type BenchFigure, type TeamBenchOptions } from '../../../src/engine/bench/report.ts';
 import { generationRequests, SHAPE, STEP, trainingRows } from '../../../src/engine/bench/shape.ts';
-import { runSuite } from '../../../src/engine/bench/suites.ts';
+import { runSuite, type SuiteOptions } from '../../../src/engine/bench/suites.ts';
 import { reportTable } from '../../../src/engine/bench/table.ts';
 import { medianSeconds } from '../../../src/engine/bench/turns.ts';
 import { readRecipe } from '../../../src/engine/recipe.ts';
@@ -39,12 +39,13 @@ const named = (figures: readonly BenchFigure[], name: string): BenchFigure => {
 
 describe('suites', () => {
   it('that are unknown name the nearest', async () => {
-    const refused = (name: string | undefined, says: RegExp, changes: Partial<TeamBenchOptions> = {}): Promise<void> =>
+    const refused = (name: string | undefined, says: RegExp, changes: Partial<SuiteOptions> = {}): Promise<void> =>
       assert.rejects(runSuite(name, options({ config: null, ...changes })), (error) => error instanceof C3Error && error.kind === 'input' && says.test(error.message));
     await refused('generatoin', /has no suite "generatoin"; did you mean generation\?/);
-    await refused('constructor', /there are first-run, generation, train, replay, store, model\./);
+    await refused('constructor', /there are first-run, generation, train, replay, store, model, paper-table\./);
     await refused(undefined, /c3 bench needs a suite; there are first-run/);
     await refused('store', /c3 bench store measures no team; leave out --config/, { config: 'tiny.c3.yaml' });
+    await refused('store', /c3 bench store keeps no files; leave out --out/, { out: 'folder' });
     await refused('train', /Cannot read .*none\.yaml/, { config: 'none.yaml' });
   });
 });

@@ -35,21 +35,24 @@ after(() => {
 describe('the budget', () => {
   it('of the bundled run, counted by hand', async () => {
     const { budget, memory } = await planRun(await readRecipe(null, ['steps=36', 'device.threads=1'], workspace));
-    // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512, four times.
+    // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512 greedily and 512 by sampling, twice.
     assert.deepEqual(budget.perStep.decisions, { reasoner: 64, actor: 256 });
     assert.equal(budget.perStep.evaluatorCalls, 256);
-    assert.deepEqual(budget.perEvaluation.decisions, { reasoner: 512, actor: 512 });
+    assert.deepEqual(budget.perEvaluation.decisions, { reasoner: 1024, actor: 1024 });
     assert.deepEqual(budget.total.decisions, { reasoner: 36 * 64 + 4 * 512, actor: 36 * 256 + 4 * 512 });
     assert.equal(budget.total.evaluatorCalls, 36 * 256 + 4 * 512);
-    assert.equal(budget.total.tokens, 36 * budget.perStep.tokens + 4 * budget.perEvaluation.tokens);
+    assert.equal(budget.total.tokens, 36 * budget.perStep.tokens + 2 * budget.perEvaluation.tokens);
     assert.equal(memory.totals.length, 1);
   });
 
   it('of fewer instances than asked for, and of evaluation alone', () => {
     const { protocol, data } = inputs;
     assert.deepEqual(runBudget(readConfig('steps: 2', 'test'), protocol, data).perStep.decisions, { reasoner: 8, actor: 32 });
+    // Whole episodes: eight plans with an answer each.
+    assert.deepEqual(runBudget(readConfig('{steps: 2, method: magrpo}', 'test'), protocol, data).perStep, { ...runBudget(readConfig('{steps: 2, fanout: [8, 1]}', 'test'), protocol, data).perStep, decisions: { reasoner: 32, actor: 32 } });
     const alone = runBudget(readConfig('steps: 0', 'test'), protocol, data);
     assert.deepEqual([alone.perStep.evaluatorCalls, alone.total.evaluatorCalls], [0, 2 * 4]);
+    assert.deepEqual(runBudget(readConfig('{steps: 2, method: sft}', 'test'), protocol, data), alone);
   });
 });
 

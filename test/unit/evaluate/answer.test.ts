@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { extractAnswer, gradeAnswer } from '../../../src/evaluate/answer.ts';
-import type { ExtractionRule } from '../../../src/evaluate/answer.ts';
+import { gradeAnswer } from '../../../src/evaluate/answer.ts';
+import { extractAnswer, type ExtractionRule } from '../../../src/evaluate/math/extract.ts';
 import { generateArithmetic } from '../../../src/tasks/arithmetic.ts';
 import { isInputError } from '../tasks/expect.ts';
 

@@ -8,14 +8,14 @@ function instance(answer: string): Instance {
   return { uid: 'item', uidSha: uidSha('q'), question: 'q', answer, source: 'test', level: null };
 }
 
-test('the answer evaluator grades a message against its instance', () => {
-  assert.deepEqual(answerEvaluator.evaluate(instance('28'), '14*2=28\n#### 28'), { score: 1, rule: 'hash-line: equal numbers', answer: '28' });
-  assert.deepEqual(answerEvaluator.evaluate(instance('28'), '14*2=28'), { score: 0, rule: 'no-answer', answer: null });
+test('the answer evaluator grades a message against its instance', async () => {
+  assert.deepEqual(await answerEvaluator.evaluate(instance('28'), '14*2=28\n#### 28'), { score: 1, rule: 'hash-line: equal numbers', answer: '28' });
+  assert.deepEqual(await answerEvaluator.evaluate(instance('28'), '14*2=28'), { score: 0, rule: 'no-answer', answer: null });
 });
 
-test('an instance without an answer is masked, never a score', () => {
+test('an instance without an answer is masked, never a score', async () => {
   for (const answer of ['', ' \n']) {
-    assert.deepEqual(answerEvaluator.evaluate(instance(answer), '#### 28'), {
+    assert.deepEqual(await answerEvaluator.evaluate(instance(answer), '#### 28'), {
       score: null,
       rule: 'no-gold',
       masked: 'Instance item has no answer to compare with.',

@@ -252,10 +252,10 @@ describe('replayMessage', () => {
   it('adds up checkpoints and counts their calls once', async (t) => {
     const here = await scene(t, CHECKPOINTS);
     const bucket = await ask(here, 0);
-    const score = (text: string): number => here.evaluator.evaluate(ALL[0] ?? assert.fail(), text).score ?? 0;
+    const score = async (text: string): Promise<number> => (await here.evaluator.evaluate(ALL[0] ?? assert.fail(), text)).score ?? 0;
     for (const { decision, text, returns, evaluatorCalls } of bucket.alternatives) {
       const paths = continuations(here.store, bucket, decision);
-      assert.deepEqual(returns, paths.map(([last]) => score(text) + score(last?.text ?? '')));
+      assert.deepEqual(returns, await Promise.all(paths.map(async ([last]) => (await score(text)) + (await score(last?.text ?? '')))));
       assert.equal(evaluatorCalls, 1 + 2);
     }
   });

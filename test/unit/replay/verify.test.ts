@@ -198,7 +198,7 @@ describe('verifyReplays', () => {
 
   it('takes a masked return again: not comparable where the evaluator fails now, a difference where it does not any more', async (t) => {
     const { run, replays, check } = await scene(t);
-    const broken: Evaluator = { name: 'broken', evaluate: () => ({ score: null, rule: 'broken', masked: 'The grader is out of reach.' }) };
+    const broken: Evaluator = { name: 'broken', evaluate: () => Promise.resolve({ score: null, rule: 'broken', masked: 'The grader is out of reach.' }) };
     const report = await check(replays.slice(0, 3), undefined, undefined, broken);
     assert.deepEqual([report.notComparable, report.different], [3, 0]);
     assert.match(run.store.verifications(replays[0]?.id ?? 0)[0]?.detail ?? '', /return cannot be taken again, the evaluator failed: The grader is out of reach\./);

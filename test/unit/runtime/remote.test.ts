@@ -52,13 +52,15 @@ async function everything(runtime: ModelRuntime): Promise<unknown> {
   const scores = await runtime.score(info.snapshot, CONTEXTS, 0.75, NEVER);
   await runtime.beginTraining(info.snapshot);
   const reports = [await runtime.step(CONTEXTS, STEP, NEVER), await runtime.step(CONTEXTS, STEP, NEVER)];
+  const states = CONTEXTS.map(({ prompt }) => ({ tokens: prompt }));
+  const judged = [await runtime.learnValues(states, [{ state: 0, advantage: 1 }], { learningRate: 0.01, epochs: 2, clip: 0.5 }, NEVER), await runtime.values(states, NEVER)];
   const trained = await runtime.freeze();
   const path = join(folder, 'trained.safetensors');
   await runtime.saveSnapshot(trained, path);
   await runtime.releaseSnapshot(trained);
   const left = await runtime.snapshots();
   const again = await runtime.loadSnapshot(path);
-  return { info, told, completions, scores, reports, trained, left, again, environment: runtime.environment, bytes: (await readFile(path)).toString('base64') };
+  return { info, told, completions, scores, reports, judged, trained, left, again, environment: runtime.environment, bytes: (await readFile(path)).toString('base64') };
 }
 
 describe('a runtime in a worker thread', () => {

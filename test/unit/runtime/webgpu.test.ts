@@ -113,6 +113,19 @@ describe('training on WebGPU', () => {
     assert.equal(heldOnDevice().tensors, 0);
   });
 
+  it('sees the states that the CPU sees', async () => {
+    const [own, reference] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, CPU)];
+    const texts = contexts.map(({ prompt }) => prompt);
+    const [a, b] = [await own.lastStates(parameters, texts, NEVER), await reference.lastStates(parameters, texts, NEVER)];
+    assert.equal(a.length, texts.length);
+    a.forEach((state, index) => {
+      state.forEach((value, place) => close(value, b[index]?.[place] ?? NaN));
+    });
+    await own.release();
+    await reference.release();
+    assert.equal(heldOnDevice().tensors, 0);
+  });
+
   it('goes on from arrays bit for bit as from the device', async () => {
     const [straight, again] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, WEBGPU)];
     const { state } = await straight.step(initialState(parameters), contexts, STEP, NEVER);

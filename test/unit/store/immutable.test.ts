@@ -14,11 +14,13 @@ function fullStore(t: TestContext): Connection {
   const replay = store.insertReplay(newReplay(bucket, decision, 0, decision, 1));
   store.insertCredit(bucket, decision, newCredit(0.5));
   store.insertVerification({ replay, result: 'identical', detail: '', environment: 1 });
+  const sample = store.insertDiagnosticSample('run-1', '{}');
+  store.insertDiagnosticBucket({ bucket, sample, credited: 1, valueFrom: 1, valueCount: 0, real: 0, seconds: null, joules: null, source: null });
   store.insertLabel({ message: decision, bucket: null, name: 'odd', note: '', createdAt: '2026' });
   return rawConnection(t, store.path);
 }
 
-const TABLES = ['text', 'context', 'decision', 'bucket', 'alternative', 'episode', 'replay', 'credit', 'verification', 'label'];
+const TABLES = ['text', 'context', 'decision', 'bucket', 'alternative', 'episode', 'replay', 'credit', 'verification', 'label', 'diagnostic_sample', 'diagnostic_bucket'];
 
 for (const table of TABLES) {
   test(`no program can update, delete or replace a row of ${table}`, (t) => {

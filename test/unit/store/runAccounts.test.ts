@@ -45,7 +45,7 @@ test('the messages of an iteration come as they were appended, with the first cr
   const [first = 0, second = 0] = buckets;
   const insert = (bucket: number, text: string, changes = {}): number => store.insertDecision(newDecision({ bucket, text, tokens: Int32Array.from(text, (letter) => letter.charCodeAt(0)), logprobs: Float32Array.from(text, () => -0.1), ...changes }));
   // Rows of the second bucket first: the order is that of buckets.
-  insert(second, 'ab', { eventType: 'actor', context: 'other', contextKey: '5', promptTokens: 7 });
+  insert(second, 'ab', { eventType: 'actor', position: 1, context: 'other', contextKey: '5', promptTokens: 7 });
   const one = insert(first, 'c');
   insert(first, 'de', { siblingIndex: 1 });
   insert(first, 'next', { iteration: 2 });
@@ -53,12 +53,13 @@ test('the messages of an iteration come as they were appended, with the first cr
   store.insertCredit(first, one, credit('full', 9));
   store.insertCredit(first, one, credit('loo', 0.1));
   store.insertCredit(first, one, credit('loo', 0.7));
-  const found = store.trainingMessages(RUN, 1, 'loo').map(({ tokens, logprobs, ...row }) => ({ ...row, said: String.fromCharCode(...tokens), logprobs: [...logprobs] }));
+  const found = store.trainingMessages(RUN, 1, 'loo').map(({ tokens, logprobs, decision, ...row }) => ({ ...row, stored: store.decision(decision).text, said: String.fromCharCode(...tokens), logprobs: [...logprobs] }));
   const single = Math.fround(-0.1);
+  const { instance } = newDecision();
   assert.deepEqual(found, [
-    { bucket: first, eventType: 'reasoner', context: 'Question: 12 + 7', promptTokens: 16, credit: 0.1, said: 'c', logprobs: [single] },
-    { bucket: first, eventType: 'reasoner', context: 'Question: 12 + 7', promptTokens: 16, credit: null, said: 'de', logprobs: [single, single] },
-    { bucket: second, eventType: 'actor', context: 'other', promptTokens: 7, credit: null, said: 'ab', logprobs: [single, single] },
+    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: 0.1, said: 'c', stored: 'c', logprobs: [single] },
+    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: null, said: 'de', stored: 'de', logprobs: [single, single] },
+    { bucket: second, instance, eventType: 'actor', position: 1, context: 'other', promptTokens: 7, credit: null, said: 'ab', stored: 'ab', logprobs: [single, single] },
   ]);
   assert.equal(store.trainingMessages(RUN, 1, 'full')[0]?.credit, 9);
   assert.deepEqual(store.trainingMessages('none', 1, 'loo'), []);

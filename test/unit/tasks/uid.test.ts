@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertNoOverlap, distinctQuestions, splitFingerprint, uidSha } from '../../../src/tasks/uid.ts';
-import { isInputError } from './expect.ts';
+import { distinctQuestions, splitFingerprint, uidSha } from '../../../src/tasks/uid.ts';
 
 // Expected digests by sha256sum.
 
@@ -29,13 +28,4 @@ test('the fingerprint of a split is the SHA-256 of its sorted uidShas, whatever 
 test('of equal questions the first is kept', () => {
   const items = [{ uidSha: 'p', at: 0 }, { uidSha: 'q', at: 1 }, { uidSha: 'p', at: 2 }, { uidSha: 'r', at: 3 }, { uidSha: 'q', at: 4 }];
   assert.deepEqual([...distinctQuestions(items)].map((item) => item.at), [0, 1, 3]);
-});
-
-test('a question on both sides is refused, with the number of them and the first', () => {
-  const instance = (uid: string, question: string): { uid: string; uidSha: string } => ({ uid, uidSha: uidSha(question) });
-  const train = [instance('t1', 'one'), instance('t2', 'two'), instance('t3', 'three')];
-  assert.doesNotThrow(() => assertNoOverlap(train, [instance('e1', 'four')]));
-  assert.doesNotThrow(() => assertNoOverlap([], []));
-  const evaluation = [instance('e1', 'four'), instance('e2', 'three\r\n'), instance('e3', 'one')];
-  assert.throws(() => assertNoOverlap(train, evaluation), isInputError(/^2 of 3 .* first e2 \(training's t3\)/u));
 });

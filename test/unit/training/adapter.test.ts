@@ -25,7 +25,7 @@ after(() => {
 });
 
 /** Random models know no answer; about half of their messages have an even length. */
-const evenLength: Evaluator = { name: 'even-length', evaluate: (_, text) => ({ score: text.length % 2 === 0 ? 1 : 0, rule: 'even-length', answer: null }) };
+const evenLength: Evaluator = { name: 'even-length', evaluate: (_, text) => Promise.resolve({ score: text.length % 2 === 0 ? 1 : 0, rule: 'even-length' }) };
 const TEAMS = [
   { name: 'the tiny team', folder: (): string => team.folder, evaluator: answerEvaluator },
   ...FAMILIES.map((family) => ({ name: `the ${family} checkpoint`, folder: (): string => folderOf(family), evaluator: evenLength })),

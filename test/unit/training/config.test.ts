@@ -26,7 +26,8 @@ describe('readConfig', () => {
       adapter: null,
       chat: { template: 'auto', thinking: false },
       protocol: 'bundled',
-      task: { train_file: null, evaluation_file: null, levels: [1, 1, 1, 1], refuse_overlap: true },
+      task: { name: 'arithmetic', train_file: null, evaluation_file: null, format: 'auto', show_tests: 'first', levels: [1, 1, 1, 1], refuse_overlap: true },
+      evaluator: 'auto',
       steps: 36,
       instances_per_step: 32,
       checkpoint_every: 6,
@@ -34,10 +35,11 @@ describe('readConfig', () => {
       fanout: [2, 4],
       evaluator_budget: 8,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
-      credit: { estimator: 'loo', group_normalise: false, common_random_numbers: true, return_clip: 10 },
+      credit: { estimator: 'loo', alpha: 1, group_normalise: false, common_random_numbers: true, return_clip: 10 },
       ppo: { learning_rate: 1e-4, warmup_fraction: 0.03, final_fraction: 0.1, epochs: 1, kl_coefficient: 0.01, kl_estimator: 'k3' },
+      value_head: { learning_rate: 1e-3, epochs: 8, clip: 0.5 },
       memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
-      evaluation: { instances: 512, batch: 256 },
+      evaluation: { instances: 512, samples: 1, before: true, batch: 256 },
       device: { provider: 'cpu', threads: 2, precision: 'float32' },
     });
     assert.deepEqual(runSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });
@@ -45,6 +47,9 @@ describe('readConfig', () => {
     assert.deepEqual(readConfig('# nothing but a remark\n', 'x'), config);
     // A part that is given keeps the defaults of its other keys.
     assert.deepEqual(readConfig('ppo:\n  epochs: 2\n', 'x').ppo, { ...config.ppo, epochs: 2 });
+    // A run that nobody named is named after its task.
+    assert.equal(readConfig('task: {name: python}\n', 'x').title, 'Bundled team, python');
+    assert.equal(readConfig('', 'x', ['task.name=python', 'title=Mine']).title, 'Mine');
   });
 
   it('names the nearest key and the line of an unknown one', () => {
@@ -85,9 +90,18 @@ describe('readConfig', () => {
     assert.deepEqual(readConfig('chat: {thinking: true}\n', 'x').chat, { template: 'auto', thinking: true });
     refused('chat:\n  template: qwen\n', [], /line 2: chat\.template:/);
     refused('chat:\n  thinks: true\n', [], /line 2: chat\.thinks: is no known key; did you mean thinking\?/);
+    refused('method: magrpo\ncredit:\n  estimator: full_mean\n', [], /line 3: credit\.estimator: belongs to method c3, and magrpo has a credit of its own/);
+    assert.equal(readConfig('credit: {estimator: full_mean}\n', 'x').credit.estimator, 'full_mean');
+    // A fan-out that only trees have binds nobody else.
+    refused('fanout: [3, 3]\n', ['method=c3_full_mean'], /line 1: fanout: .* needs 9 evaluator calls/);
+    for (const method of ['c3_no_replay', 'magrpo', 'sft']) assert.deepEqual(readConfig('fanout: [3, 3]\n', 'x', [`method=${method}`]).fanout, [3, 3]);
     refused('task:\n  evaluation_file: held.jsonl\n', [], /line 2: task\.evaluation_file: needs task\.train_file/);
     refused('task:\n  levels: [0, 0]\n', [], /line 2: task\.levels: .*positive weight/);
     refused('task:\n  levels: [1, 1, 1, 1, 1, 1, 1, 1, 1]\n', [], /line 2: task\.levels:/);
+  });
+
+  it('trains nothing where the method is sft', () => {
+    assert.deepEqual(['sft', 'magrpo'].map((method) => readConfig('steps: 9\n', 'x', [`method=${method}`]).steps), [0, 9]);
   });
 
   it('takes overrides over the file, as YAML', () => {

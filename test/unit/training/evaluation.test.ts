@@ -19,6 +19,7 @@ const settings = (changes: Partial<EvaluationSettings> = {}): EvaluationSettings
   sampling: SAMPLING,
   seed: 3,
   kind: 'greedy',
+  samples: 1,
   batch: 3,
   ...changes,
 });
@@ -67,6 +68,29 @@ describe('evaluate', () => {
     assert.deepEqual(await streams({ batch: 100 }, ALL.toReversed()), all);
     assert.ok((await streams({}, ALL.slice(2, 3))).isSubsetOf(all));
     assert.ok((await streams({ seed: 4 })).isDisjointFrom(all));
+  });
+
+  it('takes several samples of an instance as its mean, with numbers of their own for each, whatever the batch', async () => {
+    const streams: Set<string>[] = [];
+    for (const batch of [1, 8, 100]) {
+      const policy = new ScriptedPolicy(({ context, streamKey }) => (context.startsWith('Plan') ? 'a plan' : `${String(numberIn(context))} ${streamKey}`));
+      const keys: string[] = [];
+      const evaluator = new CountingEvaluator((text) => {
+        if (text.startsWith('2 ')) return null;
+        keys.push(text);
+        return text.startsWith('3 ') ? 1 : keys.filter((key) => key.startsWith(text.slice(0, 2))).length % 4 === 0 ? 1 : 0;
+      });
+      assert.deepEqual(await evaluate(settings({ kind: 'sampled', samples: 4, batch, policy, evaluator }), ALL.slice(0, 4), NOTHING), [0.25, 0.25, null, 1], String(batch));
+      assert.equal(evaluator.calls, 16);
+      const drawn = new Set(policy.requests.map(({ streamKey }) => streamKey));
+      assert.equal(drawn.size, 32);
+      streams.push(drawn);
+    }
+    assert.deepEqual(streams[1], streams[0]);
+    assert.deepEqual(streams[2], streams[0]);
+    const greedy = new CountingEvaluator(() => 1);
+    await evaluate(settings({ samples: 4, evaluator: greedy }), ALL, NOTHING);
+    assert.equal(greedy.calls, 7);
   });
 
   it('counts an instance as solved only where every scored message is right', async () => {

@@ -191,7 +191,7 @@ describe('runTraining', () => {
       name: 'breaking',
       evaluate: () => {
         calls++;
-        return calls > 8 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 2 === 0 ? 1 : 0, rule: 'fixed', answer: null };
+        return Promise.resolve(calls > 8 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 2 === 0 ? 1 : 0, rule: 'fixed' });
       },
     };
     const summary = await start({ overrides: ['steps=3', 'instances_per_step=1', 'evaluation.instances=0'], evaluation: [], evaluator: breaking });

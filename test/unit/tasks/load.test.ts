@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { loadJsonl } from '../../../src/tasks/jsonl.ts';
-import type { LoadedInstances, LoadOptions } from '../../../src/tasks/jsonl.ts';
+import { loadInstances } from '../../../src/tasks/load.ts';
+import type { LoadedInstances, LoadOptions } from '../../../src/tasks/load.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { isInputError } from './expect.ts';
 
@@ -17,7 +17,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 async function load(content: string | Uint8Array, options?: LoadOptions): Promise<LoadedInstances> {
   const path = join(folder, 'tasks.jsonl');
   await writeFile(path, content);
-  return loadJsonl(path, options);
+  return loadInstances(path, options);
 }
 
 const row = (value: unknown): string => `${JSON.stringify(value)}\n`;
@@ -140,8 +140,8 @@ test('what is no instance is refused with file, line and remedy', async () => {
 });
 
 test('a file that cannot be read, holds nothing or is no UTF-8 is refused', async () => {
-  await assert.rejects(loadJsonl(join(folder, 'absent.jsonl')), isInputError(/Cannot read .*absent\.jsonl: ENOENT/u));
-  await assert.rejects(loadJsonl(folder), isInputError(/Cannot read .*EISDIR/u));
+  await assert.rejects(loadInstances(join(folder, 'absent.jsonl')), isInputError(/Cannot read .*absent\.jsonl: ENOENT/u));
+  await assert.rejects(loadInstances(folder), isInputError(/Cannot read .*EISDIR/u));
   await refused('', /holds no instances/u);
   await refused('\n# nothing\n', /holds no instances/u);
   await refused(Buffer.concat([Buffer.from('# \u00e9\n'), Buffer.from([0x22, 0xff, 0x22])]), /:2: the line is not UTF-8/u);

@@ -1,0 +1,40 @@
+/** What the diagnostics are computed on: the alternatives of one context, those that are credited and those that only tell its value. */
+import { aggregate, type Aggregate } from '../credit/aggregate.ts';
+
+export interface DiagnosticAlternative {
+  readonly text: string;
+  /** The return of each replay, null where the evaluator failed. */
+  readonly returns: readonly (number | null)[];
+  /** What the next teammate said in each replay, where one follows. */
+  readonly next: readonly string[];
+  readonly evaluatorCalls: number;
+}
+
+export interface DiagnosticBucket {
+  /** Names the bucket in reports. */
+  readonly id: string;
+  readonly eventType: string;
+  /** In index order. */
+  readonly alternatives: readonly DiagnosticAlternative[];
+  /** So many of the first alternatives are credited. */
+  readonly credited: number;
+  /** Independent value samples: drawn for V(h) alone, never credited. */
+  readonly valueFrom: number;
+  readonly valueCount: number;
+  /** Index of the message that was really said; null where none is marked. */
+  readonly real: number | null;
+}
+
+/** The alternatives that are credited. */
+export function creditedOf({ alternatives, credited }: DiagnosticBucket): readonly DiagnosticAlternative[] {
+  return alternatives.slice(0, credited);
+}
+
+/** The independent value samples. */
+export function valueSamplesOf({ alternatives, valueFrom, valueCount }: DiagnosticBucket): readonly DiagnosticAlternative[] {
+  return alternatives.slice(valueFrom, valueFrom + valueCount);
+}
+
+export function aggregatesOf(alternatives: readonly DiagnosticAlternative[]): Aggregate[] {
+  return alternatives.map(({ returns }) => aggregate(returns));
+}

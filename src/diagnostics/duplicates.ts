@@ -1,0 +1,50 @@
+/** How often a context's alternatives repeat each other (reference section 12). */
+import type { Interval } from '../shared/records.ts';
+import { bootstrapMean } from './bootstrap.ts';
+import { creditedOf, type DiagnosticBucket } from './bucket.ts';
+
+/** Words shared above this share of all words make two alternatives nearly the same. */
+const NEAR = 0.9;
+
+export interface DuplicateRates {
+  /** Mean over contexts of the share of alternatives that say the same as another, whitespace folded; null without contexts of two. */
+  readonly exact: Interval | null;
+  /** The same for alternatives that share more than 0.9 of their words (Jaccard) with another. */
+  readonly near: Interval | null;
+  readonly leftOut: number;
+}
+
+/** Share of a context's texts that another repeats; null for fewer than two. */
+export function duplicateRate(texts: readonly string[]): number | null {
+  const folded = texts.map((text) => wordsOf(text).join(' '));
+  return shareOf(folded, (one, other) => one === other);
+}
+
+/** Share of a context's texts of whose words another shares more than 0.9; null for fewer than two. */
+export function nearDuplicateRate(texts: readonly string[]): number | null {
+  return shareOf(texts.map((text) => new Set(wordsOf(text))), (one, other) => jaccard(one, other) > NEAR);
+}
+
+/** Both rates over the credited alternatives of each context. Duplicates are reported, never taken out: credit without them is biased. */
+export function duplicateRates(buckets: readonly DiagnosticBucket[], seed = 0): DuplicateRates {
+  const texts = buckets.map((bucket) => creditedOf(bucket).map(({ text }) => text));
+  const exact = texts.flatMap((one) => duplicateRate(one) ?? []);
+  return { exact: bootstrapMean(exact, seed), near: bootstrapMean(texts.flatMap((one) => nearDuplicateRate(one) ?? []), seed), leftOut: buckets.length - exact.length };
+}
+
+function shareOf<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): number | null {
+  if (items.length < 2) return null;
+  const repeated = items.filter((item, index) => items.some((other, place) => place !== index && alike(item, other)));
+  return repeated.length / items.length;
+}
+
+function jaccard(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  if (one.size === 0 && other.size === 0) return 1;
+  let common = 0;
+  for (const word of one) if (other.has(word)) common++;
+  return common / (one.size + other.size - common);
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(/\s+/u).filter((word) => word !== '');
+}

@@ -1,0 +1,93 @@
+/** Fidelity: how well credit ranks messages by what they are worth (C3 appendix I; reference section 8.3). */
+import { unmasked } from '../credit/aggregate.ts';
+import type { EstimatorName } from '../credit/creditBucket.ts';
+import type { Interval } from '../shared/records.ts';
+import { bootstrap } from './bootstrap.ts';
+import { creditedOf, valueSamplesOf, type DiagnosticAlternative, type DiagnosticBucket } from './bucket.ts';
+import { spearman, type Pair } from './rank.ts';
+import { pairwiseSum } from './summation.ts';
+
+export interface Fidelity {
+  /** Over the messages that were really said, one of each context; null where it cannot be estimated. n counts contexts. */
+  readonly real: Interval | null;
+  /** Over every credited alternative; n counts contexts, which are what the interval resamples. */
+  readonly all: Interval | null;
+  /** Why it cannot be estimated, one sentence; null where it can. */
+  readonly degenerate: string | null;
+  readonly pairs: { readonly real: number; readonly all: number };
+  /** Contexts left out because they have no independent value samples. */
+  readonly withoutValue: number;
+}
+
+/** The (credit, target) pairs of one context. */
+interface ContextPairs {
+  readonly real: Pair | null;
+  readonly all: readonly Pair[];
+}
+
+const NO_VALUE_SAMPLES =
+  'No context has value samples of its own: against a value taken from the same alternatives leave-one-out credit is n/(n-1) times the target, so the rank correlation would be 1 whatever the credit is worth. Sample some with `c3 diagnose --sample`.';
+const CONSTANT = 'All credits or all targets are equal, which leaves nothing to rank.';
+const TOO_FEW = 'Fewer than two pairs of a credit and its target.';
+
+/**
+ * Spearman's correlation of credit A_j and target Delta_j = R_j - V(h), V from independent value samples alone, pooled over contexts.
+ * The interval is a bootstrap over contexts, whose alternatives are drawn together.
+ * @throws C3Error('input') for a return that is not finite
+ */
+export function fidelity(buckets: readonly DiagnosticBucket[], estimator: EstimatorName, seed = 0): Fidelity {
+  const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, 'samples') ?? []);
+  const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
+  const counts = { real: reals.length, all: contexts.reduce((total, { all }) => total + all.length, 0) };
+  const found = {
+    real: bootstrap(reals, (drawn) => spearman(drawn), seed),
+    all: bootstrap(contexts, (drawn) => spearman(drawn.flatMap(({ all }) => all)), seed, ({ all }) => all.length),
+  };
+  const degenerate = found.all !== null ? null : contexts.length === 0 ? NO_VALUE_SAMPLES : counts.all < 2 ? TOO_FEW : CONSTANT;
+  return { ...found, degenerate, pairs: counts, withoutValue: buckets.length - contexts.length };
+}
+
+/**
+ * Fidelity as the published code computes it: V from the value samples where `valueSamples` asks for them and a bucket has some, else
+ * from the credited alternatives themselves; 0 where it is not defined. Without value samples it is 1 by construction.
+ * @returns real is null where a bucket's real action is not among the credited ones, which the published code refuses
+ */
+export function publishedFidelity(buckets: readonly DiagnosticBucket[], estimator: EstimatorName, valueSamples: boolean): { readonly real: number | null; readonly all: number } {
+  const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, valueSamples ? 'published' : 'credited') ?? []);
+  const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
+  return { real: reals.length < contexts.length ? null : (spearman(reals) ?? 0), all: spearman(contexts.flatMap(({ all }) => all)) ?? 0 };
+}
+
+/** @param source `samples`: V from value samples or not at all; `credited`: from the alternatives themselves; `published`: from samples, else from the alternatives */
+function pairsOf(bucket: DiagnosticBucket, estimator: EstimatorName, source: 'samples' | 'credited' | 'published'): ContextPairs | null {
+  const credited = creditedOf(bucket).map(measure);
+  const known = credited.filter((one) => one !== null);
+  const own = weightedMean(known);
+  const sampled = weightedMean(valueSamplesOf(bucket).map(measure).filter((one) => one !== null));
+  const value = source === 'samples' ? sampled : source === 'credited' ? own : (sampled ?? own);
+  if (value === null || own === null) return null;
+  const total = { weight: pairwiseSum(known.map(({ weight }) => weight)), weighted: pairwiseSum(known.map(({ weight, mean }) => weight * mean)) };
+  const pairs = credited.map((one): Pair | null => {
+    if (one === null) return null;
+    const others = total.weight - one.weight;
+    const leftOut = others > 0 ? (total.weighted - one.weight * one.mean) / others : one.mean;
+    return [one.mean - (estimator === 'loo' ? leftOut : own), one.mean - value];
+  });
+  return { real: bucket.real === null ? null : (pairs[bucket.real] ?? null), all: pairs.filter((pair) => pair !== null) };
+}
+
+interface Measured {
+  readonly mean: number;
+  readonly weight: number;
+}
+
+// Credit is computed here in the published order of operations, not by src/credit: a tie that rounding breaks another way is another rank.
+function measure({ returns }: DiagnosticAlternative): Measured | null {
+  const kept = unmasked(returns);
+  return kept.length === 0 ? null : { mean: pairwiseSum(kept) / kept.length, weight: kept.length };
+}
+
+/** Mean return weighted by counts; null without returns. */
+function weightedMean(measured: readonly Measured[]): number | null {
+  return measured.length === 0 ? null : pairwiseSum(measured.map(({ mean, weight }) => mean * weight)) / pairwiseSum(measured.map(({ weight }) => weight));
+}

@@ -1,0 +1,115 @@
+/** Runs of methods on tasks, and two of them compared on the same instances and seeds. */
+import { mean } from '../credit/describe.ts';
+import { student } from '../credit/interval.ts';
+import { C3Error } from '../shared/errors.ts';
+import type { Interval } from '../shared/records.ts';
+import { passAtK } from './passAtK.ts';
+import type { Pair } from './rank.ts';
+import { pairedBootstrapOverSeeds, pairedT, signFlip, type PairedTest } from './seeds.ts';
+
+/** One point of a training run, after a step. */
+export interface CurvePoint {
+  readonly step: number;
+  readonly meanReturn: number;
+  /** Of training so far. */
+  readonly evaluatorCalls: number;
+  readonly tokens: number;
+}
+
+/** Solved episodes of one instance, of so many that were not masked. */
+export interface Solved {
+  readonly solved: number;
+  readonly samples: number;
+}
+
+/** A finished run, as the table takes it. */
+export interface MethodRun {
+  readonly task: string;
+  readonly method: string;
+  readonly seed: number;
+  /** The run's name in the store. */
+  readonly run: string;
+  /** One per held-out instance, in their order; the same instances for all methods of a task and seed. */
+  readonly greedy: readonly Solved[];
+  readonly sampled: readonly Solved[];
+  /** Null where it was not measured. */
+  readonly fidelity: number | null;
+  readonly variance: number | null;
+  readonly influence: number | null;
+  /** Contexts on which these three were measured. */
+  readonly contexts: number;
+  /** Of training alone. */
+  readonly evaluatorCalls: number;
+  readonly tokens: { readonly prompt: number; readonly reused: number; readonly completion: number };
+  readonly decisions: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  readonly curve: readonly CurvePoint[];
+}
+
+export const MEASURES = ['greedy', 'pass1', 'pass10', 'fidelity', 'variance', 'influence', 'tokens', 'evaluatorCalls', 'seconds'] as const;
+export type MeasureName = (typeof MEASURES)[number];
+
+/** Two methods of a task on the same instances and seeds: second - first. */
+export interface MethodComparison {
+  readonly task: string;
+  readonly first: string;
+  readonly second: string;
+  readonly measure: MeasureName;
+  /** Accuracies: instances are resampled within seeds (appendix G). Others: Student's t over the differences of the seeds. */
+  readonly difference: Interval;
+  readonly method: 'paired bootstrap' | 'paired t';
+  /** Over seeds; null for more than 20. */
+  readonly signFlip: PairedTest | null;
+  /** Over seeds; null for fewer than two, or equal differences. */
+  readonly pairedT: PairedTest | null;
+}
+
+/** Samples that pass@10 is estimated from, at least. */
+const TEN = 10;
+
+/** One number of a run; null where it was not measured. */
+export function measureOf(run: MethodRun, name: MeasureName): number | null {
+  if (name === 'tokens') return run.tokens.prompt + run.tokens.completion;
+  if (name === 'greedy' || name === 'pass1' || name === 'pass10') {
+    const values = instanceValues(run, name).filter((value) => value !== null);
+    return values.length === 0 ? null : mean(values);
+  }
+  return run[name];
+}
+
+type AccuracyName = 'greedy' | 'pass1' | 'pass10';
+
+/** What each held-out instance counts, in their order; null where it cannot be said. */
+function instanceValues({ greedy, sampled }: MethodRun, name: AccuracyName): (number | null)[] {
+  if (name === 'pass10') return sampled.map(({ solved, samples }) => passAtK(samples, solved, TEN));
+  return (name === 'greedy' ? greedy : sampled).map(({ solved, samples }) => (samples === 0 ? null : solved / samples));
+}
+
+const isAccuracy = (name: MeasureName): name is AccuracyName => name === 'greedy' || name === 'pass1' || name === 'pass10';
+
+/** Two methods over the seeds that both have; null where no seed has the measure of both. @throws C3Error('input') for runs of one seed on different instances */
+export function compareMethods(first: readonly MethodRun[], second: readonly MethodRun[], measure: MeasureName): MethodComparison | null {
+  const both = first.toSorted((a, b) => a.seed - b.seed).flatMap((run) => second.filter(({ seed }) => seed === run.seed).map((other) => [run, other] as const));
+  const pairs = both.flatMap(([one, other]): Pair[] => {
+    const [a, b] = [measureOf(one, measure), measureOf(other, measure)];
+    return a === null || b === null ? [] : [[a, b]];
+  });
+  const [head] = both;
+  const over = student(pairs.map(([a, b]) => b - a));
+  if (head === undefined || over === null) return null;
+  const resampled = isAccuracy(measure) ? pairedBootstrapOverSeeds(both.map(([one, other]) => instancePairs(one, other, measure))) : null;
+  return {
+    task: head[0].task, first: head[0].method, second: head[1].method, measure,
+    difference: resampled ?? over, method: resampled === null ? 'paired t' : 'paired bootstrap',
+    signFlip: signFlip(pairs), pairedT: pairedT(pairs),
+  };
+}
+
+function instancePairs(one: MethodRun, other: MethodRun, measure: AccuracyName): Pair[] {
+  const [first, second] = [instanceValues(one, measure), instanceValues(other, measure)];
+  if (first.length !== second.length) throw new C3Error('input', `Runs ${one.run} and ${other.run} were evaluated on ${String(first.length)} and ${String(second.length)} instances; compare runs of one seed on the same ones.`);
+  return first.flatMap((value, index): Pair[] => {
+    const later = second[index] ?? null;
+    return value === null || later === null ? [] : [[value, later]];
+  });
+}

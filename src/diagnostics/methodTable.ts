@@ -1,0 +1,68 @@
+/** Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and what came of the claims of the C3 paper. Pure: runs in, tables out. */
+import { student } from '../credit/interval.ts';
+import type { Interval } from '../shared/records.ts';
+import { claimsOf, type Claim } from './claims.ts';
+import { compareMethods, measureOf, MEASURES, type CurvePoint, type MeasureName, type MethodComparison, type MethodRun } from './methodComparison.ts';
+import { overSeeds, type SeedSummary } from './seeds.ts';
+
+export type { Claim } from './claims.ts';
+export type { MeasureName, MethodComparison } from './methodComparison.ts';
+
+/** A method on a task. */
+export interface MethodRow {
+  readonly task: string;
+  readonly method: string;
+  readonly seeds: readonly number[];
+  /** Null where no seed has it. */
+  readonly measures: Readonly<Record<MeasureName, SeedSummary | null>>;
+  readonly decisions: Readonly<Record<string, SeedSummary>>;
+  /** Per step: the mean over seeds of what the episodes returned, with its interval, at the mean of the tokens spent so far. */
+  readonly curve: readonly { readonly step: number; readonly evaluatorCalls: number; readonly tokens: number; readonly meanReturn: Interval }[];
+}
+
+export interface MethodTable {
+  readonly rows: readonly MethodRow[];
+  readonly comparisons: readonly MethodComparison[];
+  readonly claims: readonly Claim[];
+}
+
+const COMPARED: readonly MeasureName[] = ['greedy', 'pass1', 'pass10', 'fidelity', 'variance', 'influence', 'tokens'];
+
+/** The table of all runs. @param methods in the order of rows; others come after them */
+export function methodTable(runs: readonly MethodRun[], methods: readonly string[]): MethodTable {
+  const order = (method: string): number => (methods.includes(method) ? methods.indexOf(method) : methods.length);
+  const tasks = [...Map.groupBy(runs, ({ task }) => task)].map(([task, members]) => {
+    const byMethod = [...Map.groupBy(members, ({ method }) => method)].sort(([a], [b]) => order(a) - order(b));
+    return { task, byMethod: new Map(byMethod) };
+  });
+  return {
+    rows: tasks.flatMap(({ byMethod }) => [...byMethod.values()].map(rowOf)),
+    comparisons: tasks.flatMap(({ byMethod }) => [...byMethod.keys()].filter((method) => method !== 'c3').flatMap((method) => COMPARED.flatMap((measure) => compareMethods(byMethod.get(method) ?? [], byMethod.get('c3') ?? [], measure) ?? []))),
+    claims: tasks.flatMap(({ task, byMethod }) => claimsOf(task, (method) => byMethod.get(method) ?? [])),
+  };
+}
+
+function rowOf(runs: readonly MethodRun[]): MethodRow {
+  const sorted = runs.toSorted((a, b) => a.seed - b.seed);
+  const [first] = sorted;
+  const roles = new Set(sorted.flatMap(({ decisions }) => Object.keys(decisions)));
+  const measures = Object.fromEntries(MEASURES.map((name) => [name, overSeeds(sorted.flatMap((run) => measureOf(run, name) ?? []))])) as Record<MeasureName, SeedSummary | null>;
+  return {
+    task: first?.task ?? '',
+    method: first?.method ?? '',
+    seeds: sorted.map(({ seed }) => seed),
+    measures,
+    decisions: Object.fromEntries([...roles].flatMap((role) => { const found = overSeeds(sorted.map(({ decisions }) => decisions[role] ?? 0)); return found === null ? [] : [[role, found]]; })),
+    curve: curveOf(sorted),
+  };
+}
+
+/** The steps that all seeds have. */
+function curveOf(runs: readonly MethodRun[]): MethodRow['curve'] {
+  const steps = Math.min(...runs.map(({ curve }) => curve.length));
+  return Array.from({ length: Number.isFinite(steps) ? steps : 0 }, (_, index) => {
+    const points = runs.flatMap(({ curve }) => curve[index] ?? []);
+    const of = (pick: (point: CurvePoint) => number): Interval => student(points.map(pick)) ?? { value: 0, low: null, high: null, n: 0 };
+    return { step: points[0]?.step ?? 0, evaluatorCalls: of((point) => point.evaluatorCalls).value, tokens: of((point) => point.tokens).value, meanReturn: of((point) => point.meanReturn) };
+  });
+}

@@ -1,0 +1,53 @@
+/** A finished run of the store as the comparison of methods takes it. */
+import type { MethodRun, Solved } from '../../diagnostics/methodComparison.ts';
+import { EVALUATION_ROUNDS } from '../../shared/evaluationRounds.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { EvaluationKind } from '../../shared/records.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { contextEstimator } from '../../training/methods/methods.ts';
+import { diagnose, evaluationSamples } from '../diagnose.ts';
+import { parseRecipe, protocolOf } from '../recipe.ts';
+
+/**
+ * What a run showed: its last evaluation, its newest diagnostic sample, what its training cost. Runs without an evaluation before training only: then all that
+ * the ledger holds at the last step is training's.
+ * @throws C3Error('input') for a run that is not finished or was evaluated before it was trained
+ */
+export function methodRunOf(store: StoreReader, run: string): MethodRun {
+  const { method, seed, status } = store.run(run);
+  const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
+  if (status !== 'done') throw new C3Error('input', `Run ${run} is not finished; resume it with c3 run --resume ${run}.`);
+  if (config.steps > 0 && config.evaluation.before) throw new C3Error('input', `Run ${run} was evaluated before it was trained, which its ledger does not tell apart; set evaluation.before: false.`);
+  const protocol = protocolOf({ config, ...recipe });
+  const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
+  const last = (kind: EvaluationKind): Solved[] => {
+    const round = EVALUATION_ROUNDS.find((one) => one.kind === kind && one.stage === (config.steps > 0 ? 'after' : 'before'));
+    return evaluationSamples(store, run, round?.iteration ?? 0, scored).map((samples) => {
+      const measured = samples.filter((value) => value !== null);
+      return { solved: measured.filter((value) => value === 1).length, samples: measured.length };
+    });
+  };
+  const steps = store.steps(run, 0, store.countSteps(run));
+  const ledger = steps.at(-1)?.ledger;
+  const diagnosis = diagnose(store, run, { origin: 'diagnostic', estimator: contextEstimator(config), protocol });
+  return {
+    task: config.task.name,
+    method,
+    seed,
+    run,
+    greedy: last('greedy'),
+    sampled: last('sampled'),
+    // Against MAPPO's baseline, the value head's word on these contexts, which ends with the training.
+    fidelity: method === 'mappo' ? null : (diagnosis.fidelity.all?.value ?? null),
+    variance: diagnosis.variance?.value ?? null,
+    influence: diagnosis.influence?.value ?? null,
+    contexts: diagnosis.contexts,
+    evaluatorCalls: ledger?.evaluatorCalls ?? 0,
+    tokens: ledger?.tokens ?? { prompt: 0, reused: 0, completion: 0 },
+    decisions: ledger?.decisions ?? {},
+    seconds: steps.length === 0 ? 0 : (store.run(run).summary?.seconds ?? 0),
+    curve: steps.flatMap(({ iteration, metrics, ledger: { evaluatorCalls, tokens } }) =>
+      metrics === null ? [] : [{ step: iteration, meanReturn: metrics.meanReturn, evaluatorCalls, tokens: tokens.prompt + tokens.completion }],
+    ),
+  };
+}

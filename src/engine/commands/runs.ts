@@ -1,0 +1,133 @@
+/** `c3 run`, `replay` and `verify`. */
+import { DRAWS_WORDS, drawsOf } from '../../shared/draws.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { RunProgress } from '../../shared/engineProtocol.ts';
+import type { BucketView, Message, RunSummary } from '../../shared/records.ts';
+import { reportWords } from '../../shared/verification.ts';
+import type { StoreReader } from '../../store/reader.ts';
+import { readArguments, text, whole, type ParsedArguments } from '../arguments.ts';
+import { readRecipe } from '../recipe.ts';
+import { bucketWords, summaryWords } from '../words.ts';
+import { JSON_FLAG, LARGE_MODEL, note, print, progressPrinter, STORE, storePath, withService, type CommandContext } from './support.ts';
+
+export async function run(args: readonly string[], context: CommandContext): Promise<void> {
+  const options = { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true }, resume: { type: 'string' }, show: { type: 'boolean' } } as const;
+  const parsed = readArguments('run', args, options, 1);
+  const overrides = parsed.values['override'];
+  const resumed = text(parsed, 'resume');
+  if (resumed !== null && (parsed.positionals.length > 0 || overrides !== undefined)) {
+    throw new C3Error('input', `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} goes on with the configuration that the run began with; leave out ${overrides === undefined ? 'the configuration' : '--override'}.`);
+  }
+  const recipe = resumed === null ? await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder) : null;
+  await withService(storePath(parsed, context), async (service) => {
+    const summary = await resumable((onProgress) => {
+      const control = { cancelled: context.cancelled, onProgress };
+      return recipe === null ? service.resume(resumed ?? '', control, note) : service.run(recipe, control, note);
+    });
+    if (parsed.values['json'] === true) {
+      print(JSON.stringify(summary));
+      return;
+    }
+    print(`\n${summaryWords(summary)}`);
+    if (parsed.values['show'] !== true || summary.steps === 0) return;
+    const message = service.reading((store) => mostCredited(store, summary.run));
+    if (message === null) return;
+    const bucket = await service.replay({ message: message.id, alternatives: 4, replays: 4, text: null }, { cancelled: context.cancelled, onProgress: () => undefined });
+    print(`\n${bucketWords(message, bucket)}`);
+    print('\nOpen it in VS Code: npm run code, then the C3 view in the activity bar.');
+  });
+}
+
+/** Runs with progress on standard error; of a run that began and does not come to its end, it says how to go on with it. */
+async function resumable(work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>): Promise<RunSummary> {
+  const show = progressPrinter();
+  let run: string | undefined;
+  try {
+    return await work((progress) => {
+      run = progress.run ?? run;
+      if (progress.run !== null || progress.total >= LARGE_MODEL) show(progress);
+    });
+  } catch (error) {
+    if (run !== undefined) note(`Run ${run} can go on: c3 run --resume ${run}`);
+    throw error;
+  }
+}
+
+/** The message of a run's last step whose training credit is largest in size; of equals the first. */
+function mostCredited(store: StoreReader, id: string): Message | null {
+  const steps = store.countSteps(id);
+  let best: Message | null = null;
+  const size = (message: Message | null): number => Math.abs(message?.credit?.value ?? 0);
+  for (const bucket of lastBuckets(store, id, steps)) {
+    for (const { decision } of bucket.alternatives) {
+      const message = store.message(decision);
+      if (size(message) > size(best)) best = message;
+    }
+  }
+  return best;
+}
+
+function lastBuckets(store: StoreReader, run: string, iteration: number): BucketView[] {
+  const total = store.countBuckets({ run, origin: 'training' });
+  const window = store.bucketsOfRun({ run, origin: 'training', offset: Math.max(0, total - 200), limit: 200 }).filter((bucket) => bucket.iteration === iteration);
+  // The first role's messages have the more to decide.
+  return window.filter(({ eventType }) => eventType === window[0]?.eventType);
+}
+
+export async function replay(args: readonly string[], context: CommandContext): Promise<void> {
+  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' }, independent: { type: 'boolean' } } as const;
+  const parsed = readArguments('replay', args, options, 1);
+  const message = messageNumber('replay', parsed);
+  const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text'), independent: parsed.values['independent'] === true };
+  await withService(storePath(parsed, context), async (service) => {
+    const bucket = await service.replay(request, { cancelled: context.cancelled, onProgress: (_, done, total) => process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`), onRemark: note });
+    const verified = await service.proveBucket(bucket.id, context.cancelled);
+    const { stored, draws } = service.reading((store) => ({ stored: store.message(message), draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey) }));
+    if (parsed.values['json'] === true) print(JSON.stringify({ ...replayDocument(message, verified), draws }));
+    else print(`${bucketWords(stored, verified)}${draws === null ? '' : `\nDrawn with ${DRAWS_WORDS[draws]}.`}`);
+  });
+}
+
+/** The contract's document: the message's own row apart from the alternatives that were asked for. */
+function replayDocument(message: number, bucket: BucketView): object {
+  const rows = bucket.alternatives.map(({ original, decision, text: words, returns, credit, evaluatorCalls, verified }) => ({
+    original,
+    row: {
+      message: decision,
+      text: words,
+      returns,
+      credit: credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n },
+      evaluatorCalls,
+      verified,
+    },
+  }));
+  return {
+    message,
+    bucket: bucket.id,
+    original: rows.find(({ original }) => original)?.row ?? null,
+    alternatives: rows.filter(({ original }) => !original).map(({ row }) => row),
+  };
+}
+
+export async function verify(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('verify', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, sample: { type: 'string' } }, 1);
+  const message = parsed.positionals[0] === undefined ? null : messageNumber('verify', parsed);
+  if (message !== null && (text(parsed, 'run') ?? text(parsed, 'sample')) !== null) throw new C3Error('input', 'c3 verify takes either a message or --run and --sample; give one of the two.');
+  await withService(storePath(parsed, context), async (service) => {
+    const { cancelled } = context;
+    const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
+    if (id === undefined) throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
+    const report = message === null ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), cancelled) : await service.verifyMessage(message, { cancelled });
+    if (parsed.values['json'] === true) print(JSON.stringify(report));
+    else print(reportWords(message === null ? id : `message ${String(message)}`, report));
+    if (report.different > 0) process.exitCode = 1;
+  });
+}
+
+/** The message that a command is about. */
+function messageNumber(command: string, parsed: ParsedArguments): number {
+  const given = parsed.positionals[0] ?? '';
+  const message = /^\d+$/.test(given) ? Number(given) : NaN;
+  if (!Number.isSafeInteger(message) || message < 1) throw new C3Error('input', `c3 ${command} needs the number of a message, for example \`c3 ${command} 17\`.`);
+  return message;
+}

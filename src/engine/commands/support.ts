@@ -1,0 +1,71 @@
+/** What the commands share: options, output, the engine that they work with. */
+import { resolve } from 'node:path';
+import type { RunProgress } from '../../shared/engineProtocol.ts';
+import { text, type ParsedArguments } from '../arguments.ts';
+import type { LoadControl } from '../models.ts';
+import { DEFAULT_STORE } from '../places.ts';
+import { EngineService } from '../service.ts';
+import { loadingWords } from '../words.ts';
+
+export interface CommandContext {
+  /** The current folder. */
+  readonly folder: string;
+  readonly cancelled: () => boolean;
+}
+
+export interface Command {
+  readonly usage: string;
+  readonly summary: string;
+  readonly run: (args: readonly string[], context: CommandContext) => Promise<void>;
+}
+
+export const STORE = { store: { type: 'string' } } as const;
+export const JSON_FLAG = { json: { type: 'boolean' } } as const;
+
+/** The database that --store names, or the usual one. */
+export const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string => resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
+/** A line of the result. */
+export const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+/** A line for whoever watches. */
+export const note = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+/** Opens a service for one piece of work and closes it whatever happens. */
+export async function withService<Result>(path: string, work: (service: EngineService) => Promise<Result>): Promise<Result> {
+  const service = new EngineService(path);
+  try {
+    return await work(service);
+  } finally {
+    await service.close();
+  }
+}
+
+/** Bytes of a model's files from which on loading takes long enough to be followed. */
+export const LARGE_MODEL = 100e6;
+
+/** Shows how far a large model is loaded. */
+export function loadingPrinter({ cancelled }: CommandContext): LoadControl {
+  const show = progressPrinter();
+  const onProgress = (done: number, total: number): void => {
+    if (total >= LARGE_MODEL) show({ stage: 'load', done, total, message: loadingWords(done, total) });
+  };
+  return { onProgress, cancelled };
+}
+
+/** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
+export function progressPrinter(): (progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'>) => void {
+  const terminal = process.stderr.isTTY;
+  let lastTenth = '';
+  return ({ stage, done, total, message }) => {
+    if (terminal) {
+      process.stderr.write(`\r\u001b[2K${message}${stage !== 'train' && done === total ? '\n' : ''}`);
+      return;
+    }
+    const tenth = `${message.split(':')[0] ?? ''}:${String(Math.floor((10 * done) / Math.max(1, total)))}`;
+    if (stage === 'train' ? done % Math.max(1, Math.round(total / 20)) === 0 : tenth !== lastTenth) note(message);
+    lastTenth = tenth;
+  };
+}

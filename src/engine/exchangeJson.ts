@@ -1,0 +1,184 @@
+/** JSON as Python's json module reads and writes it, numbers kept as they stand: hashes exceed 2^53, and 1.0 is not 1. */
+
+/** Deeper nesting is refused before it can exhaust the stack. */
+const MOST_DEPTH = 64;
+
+/** A number by its text; NaN, Infinity and -Infinity too, which Python writes. */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get value(): number {
+    return Number(this.text);
+  }
+}
+
+/** Maps, since any name may be a key. */
+export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | ReadonlyMap<string, JsonValue>;
+
+/** Parses a text. @throws Error saying what stands where, in one line */
+export function parseJson(text: string): JsonValue {
+  const reader = new Reader(text);
+  const value = reader.value(0);
+  reader.end();
+  return value;
+}
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|NaN|-?Infinity/uy;
+const BLANKS = /[ \t\n\r]*/uy;
+
+class Reader {
+  private readonly text: string;
+  private at = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  value(depth: number): JsonValue {
+    if (depth > MOST_DEPTH) throw this.wrong(`nesting deeper than ${MOST_DEPTH}`);
+    this.take(BLANKS);
+    const next = this.text.charAt(this.at);
+    if (next === '{') return this.object(depth);
+    if (next === '[') return this.list(depth);
+    if (next === '"') return this.string();
+    for (const [word, value] of [['null', null], ['true', true], ['false', false]] as const) {
+      if (this.text.startsWith(word, this.at)) {
+        this.at += word.length;
+        return value;
+      }
+    }
+    const number = this.take(NUMBER);
+    if (number === '') throw this.wrong('no JSON value');
+    return new JsonNumber(number);
+  }
+
+  end(): void {
+    this.take(BLANKS);
+    if (this.at < this.text.length) throw this.wrong('more after the end of the value');
+  }
+
+  private object(depth: number): ReadonlyMap<string, JsonValue> {
+    const entries = new Map<string, JsonValue>();
+    this.at++;
+    for (let first = true; !this.closes('}', first); first = false) {
+      this.take(BLANKS);
+      const key = this.string();
+      this.take(BLANKS);
+      this.expect(':');
+      // Of a repeated key the last counts, as in Python.
+      entries.set(key, this.value(depth + 1));
+    }
+    return entries;
+  }
+
+  private list(depth: number): readonly JsonValue[] {
+    const items: JsonValue[] = [];
+    this.at++;
+    for (let first = true; !this.closes(']', first); first = false) items.push(this.value(depth + 1));
+    return items;
+  }
+
+  /** True at the closing mark; otherwise a comma is taken, but before the first. */
+  private closes(mark: string, first: boolean): boolean {
+    this.take(BLANKS);
+    if (this.text.charAt(this.at) === mark) {
+      this.at++;
+      return true;
+    }
+    if (!first) {
+      this.expect(',');
+      this.take(BLANKS);
+      if (this.text.charAt(this.at) === mark) throw this.wrong('a comma before the end');
+    }
+    return false;
+  }
+
+  private string(): string {
+    // By hand: a pattern's stack would limit how long a text may be.
+    let end = this.at + 1;
+    while (end < this.text.length && this.text.charAt(end) !== '"') end += this.text.charAt(end) === '\\' ? 2 : 1;
+    const quoted = this.text.slice(this.at, end + 1);
+    try {
+      const text: unknown = JSON.parse(quoted);
+      if (typeof text !== 'string') throw this.wrong('no text in quotes');
+      this.at = end + 1;
+      return text;
+    } catch {
+      throw this.wrong('no text in quotes');
+    }
+  }
+
+  private expect(mark: string): void {
+    if (this.text.charAt(this.at) !== mark) throw this.wrong(`no ${mark}`);
+    this.at++;
+  }
+
+  private take(pattern: RegExp): string {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text)?.[0] ?? '';
+    this.at += found.length;
+    return found;
+  }
+
+  private wrong(what: string): Error {
+    return new Error(`no valid JSON: ${what} at character ${String(this.at + 1)}`);
+  }
+}
+
+/** As `json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))`. */
+export function canonicalJson(value: JsonValue): string {
+  if (value instanceof JsonNumber) return value.text;
+  if (value instanceof Map) {
+    const entries = [...(value as ReadonlyMap<string, JsonValue>)].sort(([a], [b]) => byCodePoints(a, b));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
+  }
+  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  return JSON.stringify(value);
+}
+
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** A plain value as JSON; numbers in their shortest form, returns and the like as Python writes floats where `floats` asks for it. */
+export function jsonOf(value: unknown): JsonValue {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' || typeof value === 'bigint') return new JsonNumber(String(value));
+  if (value instanceof JsonNumber) return value;
+  if (Array.isArray(value)) return value.map(jsonOf);
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [String(key), jsonOf(item)]));
+  return new Map(Object.entries(value).filter(([, item]) => item !== undefined).map(([key, item]) => [key, jsonOf(item)]));
+}
+
+/** A value as plain data, numbers as doubles; for a schema to look at. */
+export function plainOf(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) return value.value;
+  if (isList(value)) return value.map(plainOf);
+  // Object.fromEntries makes own keys of any name.
+  return value instanceof Map ? Object.fromEntries([...(value as ReadonlyMap<string, JsonValue>)].map(([key, item]) => [key, plainOf(item)])) : value;
+}
+
+/** A number as Python writes a float: 1.0, not 1. */
+export function floatOf(value: number): JsonNumber {
+  return new JsonNumber(Number.isInteger(value) && Math.abs(value) < 1e16 ? `${String(value)}.0` : String(value));
+}
+
+/** Order of strings by code points, as Python sorts them; UTF-16 units would put an emoji before U+FFFD. */
+function byCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    if (a.charCodeAt(index) === b.charCodeAt(index)) continue;
+    return rank(a.charCodeAt(index)) - rank(b.charCodeAt(index));
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates stand for code points above all others. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}

@@ -1,0 +1,209 @@
+/** Whether two values are the same: exactly, or as leniently as the published grader. */
+import { approximate } from './powers.ts';
+import type { Algebra, Quotient } from './polynomial.ts';
+import { negative, plus, whole } from './numbers.ts';
+import type { Quantity, Relation, Value } from './value.ts';
+
+export type Grader = 'strict' | 'lenient';
+
+export interface Outcome {
+  readonly equal: boolean;
+  /** The rule by which; see RULES in grade.ts. */
+  readonly how: string;
+}
+
+/** Of a leniently equal pair, the rule that made it so; null when it is equal exactly. */
+type Match = { readonly how: string | null } | null;
+
+const EXACT: Match = { how: null };
+
+/** Compares a value with the gold value. @throws LimitReached */
+export function compareValues(gold: Value, answer: Value, grader: Grader, algebra: Algebra): Outcome {
+  const match = new Comparison(grader, algebra).match(gold, answer);
+  if (match === null) return { equal: false, how: difference(gold, answer, algebra) };
+  return { equal: true, how: match.how === null ? `equal ${kindName(gold, answer, algebra)}` : `lenient, ${match.how}` };
+}
+
+class Comparison {
+  readonly #lenient: boolean;
+  readonly #algebra: Algebra;
+
+  constructor(grader: Grader, algebra: Algebra) {
+    this.#lenient = grader === 'lenient';
+    this.#algebra = algebra;
+  }
+
+  match(gold: Value, answer: Value): Match {
+    this.#algebra.budget.spend(1);
+    if (gold.kind === 'labelled' || answer.kind === 'labelled') return this.#labelled(gold, answer);
+    if (gold.kind === 'relation' || answer.kind === 'relation') {
+      return gold.kind === 'relation' && answer.kind === 'relation' && this.#sameRelation(gold.relation, answer.relation) ? EXACT : null;
+    }
+    const golds = solutions(gold);
+    const answers = solutions(answer);
+    if (golds !== null || answers !== null) {
+      if (namesSeveral(golds ?? []) !== namesSeveral(answers ?? [])) return null;
+      const asSet = gold.kind === 'set' || answer.kind === 'set';
+      return this.#unordered(golds ?? [gold], answers ?? [answer], asSet);
+    }
+    if (gold.kind === 'union' && answer.kind === 'union') return this.#unordered(gold.items, answer.items, true);
+    if (gold.kind === 'sequence' && answer.kind === 'sequence') {
+      return gold.open === answer.open && gold.close === answer.close ? this.#ordered(gold.items, answer.items) : null;
+    }
+    if (gold.kind === 'matrix' && answer.kind === 'matrix') {
+      return gold.rows.length === answer.rows.length && gold.rows[0]?.length === answer.rows[0]?.length ? this.#ordered(gold.rows.flat(), answer.rows.flat()) : null;
+    }
+    if (gold.kind === 'text' && answer.kind === 'text') return gold.text === answer.text ? EXACT : null;
+    if (gold.kind !== 'quantity' || answer.kind !== 'quantity') return null;
+    if (sameUnit(gold, answer) && this.#algebra.equal(gold.value, answer.value)) return EXACT;
+    return this.#lenient ? this.#lenientQuantities(gold, answer) : null;
+  }
+
+  /** A label that only one side gives says nothing; two different variables may still make the same equation. */
+  #labelled(gold: Value, answer: Value): Match {
+    const goldLabel = gold.kind === 'labelled' ? gold.label : '';
+    const answerLabel = answer.kind === 'labelled' ? answer.label : '';
+    const goldRelation = relationOf(gold);
+    const answerRelation = relationOf(answer);
+    const sides = goldRelation !== null && answerRelation !== null && this.#sameRelation(goldRelation, answerRelation);
+    if (sides) return EXACT;
+    if (gold.kind === 'relation' || answer.kind === 'relation') return null;
+    if (goldLabel !== answerLabel && isVariable(goldLabel) && isVariable(answerLabel)) return null;
+    return this.match(gold.kind === 'labelled' ? gold.value : gold, answer.kind === 'labelled' ? answer.value : answer);
+  }
+
+  /** The same solutions: one difference is a constant times the other, positive for an inequality. What always holds is no equation. */
+  #sameRelation(gold: Relation, answer: Relation): boolean {
+    if (gold.operator !== answer.operator) return false;
+    const factor = this.#algebra.constantRatio(gold.difference, answer.difference);
+    if (factor === null || this.#algebra.rational(gold.difference) !== null) return false;
+    return gold.operator === '=' || gold.operator === '!=' || factor.numerator > 0n;
+  }
+
+  #ordered(golds: readonly Value[], answers: readonly Value[]): Match {
+    if (golds.length !== answers.length) return null;
+    let how: string | null = null;
+    for (const [at, gold] of golds.entries()) {
+      const answer = answers[at];
+      const match = answer === undefined ? null : this.match(gold, answer);
+      if (match === null) return null;
+      how = match.how ?? how;
+    }
+    return { how };
+  }
+
+  #unordered(golds: readonly Value[], answers: readonly Value[], asSet: boolean): Match {
+    const expected = asSet ? this.#distinct(golds) : golds;
+    const rest = [...(asSet ? this.#distinct(answers) : answers)];
+    if (expected.length !== rest.length) return null;
+    let how: string | null = null;
+    for (const gold of expected) {
+      let found: Match = null;
+      for (const [at, answer] of rest.entries()) {
+        found = this.match(gold, answer);
+        if (found === null) continue;
+        rest.splice(at, 1);
+        break;
+      }
+      if (found === null) return null;
+      how = found.how ?? how;
+    }
+    return { how };
+  }
+
+  #distinct(items: readonly Value[]): readonly Value[] {
+    const exact = new Comparison('strict', this.#algebra);
+    const kept: Value[] = [];
+    for (const item of items) {
+      if (!kept.some((other) => exact.match(other, item) !== null)) kept.push(item);
+    }
+    return kept;
+  }
+
+  /** The published rule: units and percent signs dropped, integers by rounding, decimals within 4 % in size, positive others within 4 %. */
+  #lenientQuantities(gold: Quantity, answer: Quantity): Match {
+    const algebra = this.#algebra;
+    const hundred = algebra.number(whole(100));
+    const [expected, given] = [gold, answer].map(({ value, percent }) => (percent ? algebra.times(value, hundred) : value));
+    if (expected === undefined || given === undefined) return null;
+    if (algebra.equal(expected, given)) return { how: 'unit or percent sign left out' };
+    const names = [expected, given].map((value) => algebra.quotientKey(value).toLowerCase());
+    if (names[0] === names[1] && /^1:1\*[a-z]\^1\/1\/1:1\*$/u.test(names[0] ?? '')) return { how: 'letter case left out' };
+    const goldSize = approximate(algebra, expected);
+    const size = approximate(algebra, given);
+    if (goldSize === null || size === null || (gold.written === 'fraction' && answer.written === 'fraction')) return null;
+    const asFloats = isFloat(gold) && isFloat(answer);
+    if (asFloats && gold.written === 'whole') return roundHalfToEven(size) === goldSize ? { how: 'rounds to the whole gold number' } : null;
+    if (!asFloats && goldSize < 0) return null;
+    return this.#isWithin(expected, given, goldSize, size) ? { how: 'within 4 % of the gold' } : null;
+  }
+
+  /** |gold - answer| is at most 4 % of |gold|; exactly where both are rational, since 0.52 is just within of 0.5. */
+  #isWithin(gold: Quotient, answer: Quotient, goldSize: number, size: number): boolean {
+    const expected = this.#algebra.rational(gold);
+    const given = this.#algebra.rational(answer);
+    if (expected === null || given === null) return Math.abs(goldSize - size) <= 0.04 * Math.abs(goldSize);
+    const apart = plus(this.#algebra.budget, expected, negative(given));
+    return 25n * magnitude(apart.numerator) * expected.denominator <= magnitude(expected.numerator) * apart.denominator;
+  }
+}
+
+const isFloat = ({ written }: Quantity): boolean => written === 'whole' || written === 'decimal';
+
+const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
+
+function roundHalfToEven(size: number): number {
+  const below = Math.floor(size);
+  if (size - below !== 0.5) return Math.round(size);
+  return below % 2 === 0 ? below : below + 1;
+}
+
+/** The members of what states solutions in any order, or null. */
+function solutions(value: Value): readonly Value[] | null {
+  return value.kind === 'set' || value.kind === 'list' ? value.items : null;
+}
+
+/** x = 2, y = 3 is not 2, 3: which is which would be lost. */
+function namesSeveral(items: readonly Value[]): boolean {
+  return new Set(items.map((item) => (item.kind === 'labelled' ? item.label : ''))).size > 1;
+}
+
+function sameUnit(gold: Quantity, answer: Quantity): boolean {
+  return gold.unit === null || answer.unit === null || gold.unit === answer.unit;
+}
+
+function relationOf(value: Value): Relation | null {
+  return value.kind === 'labelled' || value.kind === 'relation' ? value.relation : null;
+}
+
+const isVariable = (label: string): boolean => /^\p{L}[\w']*$/u.test(label);
+
+function bare(value: Value): Value {
+  return value.kind === 'labelled' ? value.value : value;
+}
+
+function kindName(gold: Value, answer: Value, algebra: Algebra): string {
+  const [first, second] = [bare(gold), bare(answer)];
+  if (first.kind !== second.kind) return 'values';
+  switch (first.kind) {
+    case 'quantity': return second.kind === 'quantity' && isNumber(first, algebra) && isNumber(second, algebra) ? 'numbers' : 'expressions';
+    case 'sequence': return first.items.length === 2 ? 'tuples or intervals' : 'tuples';
+    case 'set': return 'sets';
+    case 'list': return 'lists';
+    case 'union': return 'unions';
+    case 'matrix': return 'matrices';
+    case 'text': return 'texts';
+    case 'labelled':
+    case 'relation': return 'relations';
+  }
+}
+
+function difference(gold: Value, answer: Value, algebra: Algebra): string {
+  const [first, second] = [bare(gold), bare(answer)];
+  if (first.kind === 'quantity' && second.kind === 'quantity' && !sameUnit(first, second)) return 'different units';
+  return first.kind === second.kind ? `different ${kindName(gold, answer, algebra)}` : 'different kinds';
+}
+
+function isNumber({ value }: Quantity, algebra: Algebra): boolean {
+  return algebra.rational(value) !== null;
+}

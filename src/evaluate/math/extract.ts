@@ -1,0 +1,121 @@
+/** Where a message states its answer. */
+
+/** Where the answer stood. */
+export type ExtractionRule = 'hash-line' | 'boxed' | 'answer-phrase' | 'no-answer';
+
+/** A longer stretch of text is no answer; the bound also keeps the search linear in the text. */
+export const MAX_ANSWER_LENGTH = 1000;
+
+export interface Extraction {
+  /** Null exactly when the rule is no-answer. */
+  readonly answer: string | null;
+  readonly rule: ExtractionRule;
+}
+
+/** What a search left out. */
+interface Notes {
+  tooLong: boolean;
+}
+
+/**
+ * The answer that a text states. The first of these that occurs decides, and of each the last one: `#### x`, to its line's
+ * end; a balanced `\boxed{x}` or `\fbox{x}`; "answer is x", "answer: x" or "answer = x" and 答案是 x, 答案为 x, 答案：x or 答：x, to the end of
+ * the sentence. Emphasis, math delimiters and closing punctuation around x are dropped; nothing blank or longer than
+ * MAX_ANSWER_LENGTH counts.
+ * A last number somewhere is no answer: a cut or rambling message would score by luck, and training would reward that.
+ */
+export function extractAnswer(text: string): Extraction {
+  const { answer, rule } = extractWithNotes(text);
+  return { answer, rule };
+}
+
+/** As extractAnswer; tooLong when an answer was marked that is longer than MAX_ANSWER_LENGTH. */
+export function extractWithNotes(text: string): Extraction & Readonly<Notes> {
+  const forms: readonly [ExtractionRule, (text: string, notes: Notes) => string | null][] = [
+    ['hash-line', lastHashLine],
+    ['boxed', lastBoxed],
+    ['answer-phrase', lastPhrase],
+  ];
+  const notes: Notes = { tooLong: false };
+  for (const [rule, find] of forms) {
+    const answer = find(text, notes);
+    if (answer !== null) return { answer, rule, ...notes };
+  }
+  return { answer: null, rule: 'no-answer', ...notes };
+}
+
+/** An answer that stands alone, without what dresses it: emphasis, math delimiters, closing punctuation. Empty where nothing is left. */
+export function tidyAnswer(text: string): string {
+  const wrapped = trimCharacters(text.trim(), '*` \t', '*` \t.,;。，；');
+  const inner = /^\$([^$]+)\$$/u.exec(wrapped) ?? /^\\\((.+)\\\)$/u.exec(wrapped);
+  return trimCharacters((inner?.[1] ?? wrapped).trim(), '', '.,;。，；');
+}
+
+function lastHashLine(text: string, notes: Notes): string | null {
+  return lastOf(text.matchAll(/(?<!#)####(?!#)/gu), (start) => answerIn(restOfLine(text, start), notes));
+}
+
+/** One pass with a stack of open braces; of nested boxes the inner one starts last and wins. */
+function lastBoxed(text: string, notes: Notes): string | null {
+  const open: { readonly start: number; readonly boxed: boolean }[] = [];
+  let answer: string | null = null;
+  let answerStart = -1;
+  for (const match of text.matchAll(/\\(?:boxed|fbox)\s?\{|\\[{}\\]|[{}]/gu)) {
+    const token = match[0];
+    if (token === '}') {
+      const group = open.pop();
+      if (group?.boxed === true && group.start > answerStart) {
+        const content = answerIn(text.slice(group.start, match.index), notes);
+        answer = content ?? answer;
+        answerStart = content === null ? answerStart : group.start;
+      }
+    } else if (token.endsWith('{') && token !== '\\{') {
+      open.push({ start: match.index + token.length, boxed: token !== '{' });
+    }
+  }
+  return answer;
+}
+
+function lastPhrase(text: string, notes: Notes): string | null {
+  const phrases = text.matchAll(/(?:\banswer[*_]{0,2}[ \t]{0,4}(?:is\b|[:=：])|答案?[*_]{0,2}[ \t]{0,4}(?:[:：]|(?<=答案[*_ \t]{0,6})(?:应该|应)?[是为為=]))/giu);
+  return lastOf(phrases, (start) => {
+    const rest = restOfLine(text, start).replace(/^[*_ \t]*[:：]/u, '');
+    return answerIn(rest.split(/\.(?=\s|$)|。/u, 1)[0] ?? '', notes);
+  });
+}
+
+/** The answer behind the last mark that has one; from the end, so that a text of nothing but marks costs no more than its length. */
+function lastOf(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) => string | null): string | null {
+  const starts = Array.from(marks, (match) => match.index + match[0].length);
+  for (const start of starts.reverse()) {
+    const answer = answerFrom(start);
+    if (answer !== null) return answer;
+  }
+  return null;
+}
+
+/** From a position to the end of its line, one character past the bound at most. */
+function restOfLine(text: string, start: number): string {
+  const rest = text.slice(start, start + MAX_ANSWER_LENGTH + 1);
+  const end = rest.indexOf('\n');
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+function answerIn(text: string, notes: Notes): string | null {
+  if (text.length > MAX_ANSWER_LENGTH) notes.tooLong = true;
+  const answer = text.length > MAX_ANSWER_LENGTH ? '' : tidyAnswer(text);
+  return answer === '' ? null : answer;
+}
+
+/** By hand, since a pattern anchored at the end alone takes quadratic time on long runs. */
+function trimCharacters(text: string, atStart: string, atEnd: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && atStart.includes(text.charAt(start))) {
+    start++;
+  }
+  while (end > start && atEnd.includes(text.charAt(end - 1))) {
+    end--;
+  }
+  return text.slice(start, end);
+}

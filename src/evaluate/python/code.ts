@@ -1,0 +1,18 @@
+/** The code that a message holds. */
+
+/** A fenced block: its language word, and all to the closing fence or, in a message that was cut off, to the end. */
+const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)|(?![\s\S]))/gm;
+
+/** Longer messages are read up to here. */
+const MAX_MESSAGE = 1 << 20;
+
+/**
+ * The first block fenced as Python (`python`, `python3`, `py`), else the first block of no named language, else the first of any,
+ * else the whole message; as the published extraction, but a block's language word is never part of its code.
+ */
+export function extractCode(message: string): string {
+  const text = message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n');
+  const blocks = [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({ language: language.toLowerCase(), code }));
+  const block = blocks.find(({ language }) => ['python', 'python3', 'py'].includes(language)) ?? blocks.find(({ language }) => language === '') ?? blocks[0];
+  return block?.code ?? text;
+}

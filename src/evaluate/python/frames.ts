@@ -1,0 +1,65 @@
+/** How the two ends of a sandbox's pipes write messages: length (4 bytes, little endian), kind (1 byte), content. */
+
+/** No message is longer: a memory image is the largest that is sent. */
+export const MAX_FRAME = 1 << 28;
+export const HEADER = 5;
+const COPIED = 1 << 16;
+
+export interface Frame {
+  /** One ASCII letter. */
+  readonly kind: string;
+  readonly content: Uint8Array;
+}
+
+/** The five bytes that stand before a content. */
+function frameHeader(kind: string, length: number): Uint8Array {
+  const header = new Uint8Array(HEADER);
+  new DataView(header.buffer).setUint32(0, length, true);
+  header[4] = kind.charCodeAt(0);
+  return header;
+}
+
+/** What is written for a frame: one piece, but a large content is not copied. */
+export function framePieces(kind: string, content: Uint8Array): readonly Uint8Array[] {
+  const header = frameHeader(kind, content.length);
+  return content.length > COPIED ? [header, content] : [Buffer.concat([header, content])];
+}
+
+/** Length and kind as a header tells them; null where the length is beyond every message. */
+export function readHeader(header: Uint8Array): { readonly length: number; readonly kind: string } | null {
+  const length = new DataView(header.buffer, header.byteOffset, HEADER).getUint32(0, true);
+  return length > MAX_FRAME ? null : { length, kind: String.fromCharCode(header[4] ?? 0) };
+}
+
+/** Puts frames together from the pieces in which a pipe delivers them. */
+export class FrameReader {
+  readonly #pieces: Uint8Array[] = [];
+  #held = 0;
+
+  /** The frames that are whole with this piece. @throws Error when the bytes are no frames */
+  push(piece: Uint8Array): Frame[] {
+    this.#pieces.push(piece);
+    this.#held += piece.length;
+    const frames: Frame[] = [];
+    while (this.#held >= HEADER) {
+      const first = this.#pieces[0];
+      if (first !== undefined && first.length < HEADER) this.#join();
+      const header = readHeader(this.#pieces[0] ?? new Uint8Array(HEADER));
+      if (header === null) throw new Error('the sandbox sent something that is no message');
+      if (this.#held < HEADER + header.length) break;
+      const all = this.#join();
+      frames.push({ kind: header.kind, content: all.subarray(HEADER, HEADER + header.length) });
+      this.#pieces[0] = all.subarray(HEADER + header.length);
+      this.#held -= HEADER + header.length;
+    }
+    return frames;
+  }
+
+  #join(): Uint8Array {
+    const [first, ...rest] = this.#pieces;
+    const all = rest.length === 0 && first !== undefined ? first : Buffer.concat(this.#pieces);
+    this.#pieces.length = 0;
+    this.#pieces.push(all);
+    return all;
+  }
+}

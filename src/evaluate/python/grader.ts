@@ -1,0 +1,97 @@
+/** Scores Python code by unit tests, several candidates at a time. */
+import { createHash } from 'node:crypto';
+import { nativeSandboxes } from './native.ts';
+import { bundledSandboxes, SandboxPool } from './pool.ts';
+import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, type PythonVerdict } from './rules.ts';
+import type { SandboxPlaces } from './sandboxProcess.ts';
+import { tryCandidate } from './trial.ts';
+
+/** Keeps verdicts of one grader's settings; the key is made of the instance's uidSha and the hash of the code. */
+export interface VerdictCache {
+  get(key: string): PythonVerdict | undefined;
+  set(key: string, verdict: PythonVerdict): void;
+}
+
+export interface PythonGraderOptions {
+  readonly places: SandboxPlaces;
+  readonly limits?: Partial<PythonLimits>;
+  /** strict: all tests must pass. */
+  readonly passRule?: PassRule;
+  /** Candidates at a time; each uses two processes, of which one works. */
+  readonly lanes?: number;
+  readonly cache?: VerdictCache;
+  readonly backend?: PythonBackend;
+}
+
+export const PYTHON_BACKENDS = ['bundled', 'python3'] as const;
+
+/** Whose interpreter runs the code: the one that comes with the product, or the user's own behind a wall of the system (native.ts). */
+export type PythonBackend = (typeof PYTHON_BACKENDS)[number];
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** The cache's key. A verdict belongs to one instance and one text of code, to the byte, and to the backend that found it. */
+export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string => `${backend}:${uidSha}:${sha256(code)}`;
+
+export class PythonGrader {
+  readonly #pool: SandboxPool;
+  readonly #limits: PythonLimits;
+  readonly #passRule: PassRule;
+  readonly #cache: VerdictCache;
+  readonly #backend: PythonBackend;
+  /** Verdicts that are being found. */
+  readonly #running = new Map<string, Promise<PythonVerdict>>();
+  #free: number;
+  readonly #queue: (() => void)[] = [];
+  #warmed = false;
+
+  constructor({ places, limits, passRule = 'strict', lanes = 2, cache = new Map<string, PythonVerdict>(), backend = 'bundled' }: PythonGraderOptions) {
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#pool = new SandboxPool(backend === 'python3' ? nativeSandboxes(this.#limits) : bundledSandboxes(places, this.#limits));
+    this.#backend = backend;
+    this.#passRule = passRule;
+    this.#cache = cache;
+    this.#free = lanes;
+  }
+
+  /**
+   * The verdict on a candidate: the same for the same arguments. One that is known already is given again without a run;
+   * to a ledger it is a call like any other. Masked verdicts are not kept.
+   * @param uidSha names the instance; null makes the tests themselves its name
+   */
+  async grade(code: string, tests: PythonTests, uidSha: string | null = null): Promise<PythonVerdict> {
+    const key = verdictKey(uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])), code, this.#backend);
+    const known = this.#cache.get(key) ?? this.#running.get(key);
+    if (known !== undefined) return known;
+    const found = this.#inTurn(() => tryCandidate(code, tests, this.#pool, this.#limits, this.#passRule));
+    this.#running.set(key, found);
+    try {
+      const verdict = await found;
+      if (verdict.score !== null) this.#cache.set(key, verdict);
+      return verdict;
+    } finally {
+      this.#running.delete(key);
+    }
+  }
+
+  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    else this.#free--;
+    try {
+      const result = work();
+      // A first candidate waits for nothing; behind it a spare starts, so that an ended process costs no one's time.
+      if (!this.#warmed) this.#pool.warm('candidate');
+      this.#warmed = true;
+      return await result;
+    } finally {
+      const next = this.#queue.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+
+  /** Ends all processes; what still runs ends as masked. */
+  close(): void {
+    this.#pool.close();
+  }
+}

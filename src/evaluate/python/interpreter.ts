@@ -1,0 +1,152 @@
+/** One Python interpreter in WebAssembly, behind its wall, whose whole state can be put back. Runs in the sandbox's process. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Ended, type Capabilities } from './capabilities.ts';
+import { HARNESS, HARNESS_MODULE } from './harness.ts';
+
+/** What is used of the package pyodide. */
+interface Pyodide {
+  runPython(code: string): unknown;
+  makeMemorySnapshot(): Uint8Array;
+  readonly FS: { readonly streams: readonly (object | null | undefined)[]; close(stream: object): void };
+}
+type LoadPyodide = (options: object) => Promise<Pyodide>;
+
+/** A grown memory is given back by ending the process, when it has grown by more than this; less is cleared. */
+const KEPT_GROWTH = 64 << 20;
+
+type Pointer = number;
+
+/** The functions of CPython and its C library that are called here. */
+interface Exports {
+  readonly memory: WebAssembly.Memory;
+  readonly __indirect_function_table: WebAssembly.Table;
+  PyBytes_FromStringAndSize(text: Pointer, size: number): Pointer;
+  PyBytes_AsString(bytes: Pointer): Pointer;
+  PyBytes_Size(bytes: Pointer): number;
+  PyImport_AddModule(name: Pointer): Pointer;
+  PyObject_GetAttrString(object: Pointer, name: Pointer): Pointer;
+  PyObject_CallOneArg(callable: Pointer, argument: Pointer): Pointer;
+  PyErr_Clear(): void;
+  malloc(size: number): Pointer;
+  emscripten_stack_get_current(): Pointer;
+}
+
+const NAMES = ['PyBytes_FromStringAndSize', 'PyBytes_AsString', 'PyBytes_Size', 'PyImport_AddModule', 'PyObject_GetAttrString', 'PyObject_CallOneArg', 'PyErr_Clear', 'malloc', 'emscripten_stack_get_current'];
+
+function isExports(exports: object): exports is Exports {
+  const known = new Map<string, unknown>(Object.entries(exports));
+  return known.get('memory') instanceof WebAssembly.Memory && known.get('__indirect_function_table') instanceof WebAssembly.Table && NAMES.every((name) => typeof known.get(name) === 'function');
+}
+
+/** Loads the interpreter. @param image from makeImage, or null to start from nothing, which takes five times as long */
+async function load(folder: string, capabilities: Capabilities, image: Uint8Array | null): Promise<{ readonly python: Pyodide; readonly exports: Exports }> {
+  const found: Exports[] = [];
+  const instantiate = WebAssembly.instantiate.bind(WebAssembly);
+  const guarded = async (source: BufferSource, imports?: Record<string, object>): Promise<object> => {
+    if (imports?.['env'] === undefined) return imports === undefined ? instantiate(source) : instantiate(source, imports as WebAssembly.Imports);
+    const result = await instantiate(source, capabilities.guard(imports) as WebAssembly.Imports);
+    const { exports } = result.instance;
+    if (!isExports(exports)) throw new Error('this version of pyodide does not export what the sandbox calls');
+    capabilities.connect(exports.memory);
+    found.push(exports);
+    return result;
+  };
+  // The loader takes these from the global object; without streaming and stack switching there is one way in only.
+  Object.assign(WebAssembly, { instantiate: guarded });
+  for (const name of ['instantiateStreaming', 'Suspending', 'promising']) Reflect.deleteProperty(WebAssembly, name);
+  const loader = (await import(pathToFileURL(join(folder, 'pyodide.mjs')).href)) as { readonly loadPyodide: LoadPyodide };
+  const python = await loader.loadPyodide({
+    // What `import js` finds: nothing.
+    jsglobals: Object.freeze({ __proto__: null }),
+    env: { HOME: '/home/pyodide', PYTHONHASHSEED: '0' },
+    stdin: () => null,
+    stdout: () => undefined,
+    stderr: () => undefined,
+    ...(image === null ? { _makeSnapshot: true } : { _loadSnapshot: image }),
+  });
+  const [exports] = found;
+  if (exports === undefined) throw new Error('pyodide did not start');
+  return { python, exports };
+}
+
+/** The memory of an interpreter that has loaded the harness; starting from it is quick. */
+export async function makeImage(folder: string, capabilities: Capabilities): Promise<Uint8Array> {
+  const { python } = await load(folder, capabilities, null);
+  python.runPython(`import sys, types\nmodule = types.ModuleType(${JSON.stringify(HARNESS_MODULE)})\nsys.modules[module.__name__] = module\nexec(compile(${JSON.stringify(HARNESS)}, '<harness>', 'exec'), module.__dict__)\ndel module`);
+  return python.makeMemorySnapshot();
+}
+
+export class Interpreter {
+  readonly #python: Pyodide;
+  readonly #exports: Exports;
+  readonly #capabilities: Capabilities;
+  readonly #handler: Pointer;
+  /** The state to which a reset returns: memory, and what lies outside it. */
+  readonly #baseline: Uint8Array;
+  readonly #outside: string;
+
+  private constructor(python: Pyodide, exports: Exports, capabilities: Capabilities) {
+    this.#python = python;
+    this.#exports = exports;
+    this.#capabilities = capabilities;
+    const module = exports.PyImport_AddModule(this.#text(HARNESS_MODULE));
+    capabilities.reset();
+    this.#handler = exports.PyObject_GetAttrString(module, this.#text('handle'));
+    if (this.#handler === 0) throw new Error('the harness is not in the memory image');
+    this.#baseline = new Uint8Array(exports.memory.buffer).slice();
+    this.#outside = this.#describeOutside();
+    capabilities.armed = true;
+  }
+
+  static async start(folder: string, capabilities: Capabilities, image: Uint8Array): Promise<Interpreter> {
+    const { python, exports } = await load(folder, capabilities, image);
+    return new Interpreter(python, exports, capabilities);
+  }
+
+  /** What the harness answers to a request. @throws Ended when the run is over */
+  handle(request: Uint8Array): Uint8Array {
+    const exports = this.#exports;
+    try {
+      const argument = exports.PyBytes_FromStringAndSize(0, request.length);
+      new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument) >>> 0);
+      const result = exports.PyObject_CallOneArg(this.#handler, argument);
+      if (result === 0) {
+        exports.PyErr_Clear();
+        throw new Ended('crash', 'the interpreter answered nothing');
+      }
+      const start = exports.PyBytes_AsString(result) >>> 0;
+      return new Uint8Array(exports.memory.buffer).slice(start, start + exports.PyBytes_Size(result));
+    } catch (error) {
+      if (error instanceof Ended) throw error;
+      // Exhausted stacks and traps of the machine below.
+      throw new Ended('crash', error instanceof Error ? error.message.slice(0, 200) : 'the interpreter broke');
+    }
+  }
+
+  /** Puts everything back bit for bit. @returns false when only a new process is clean */
+  reset(): boolean {
+    const { memory } = this.#exports;
+    if (memory.buffer.byteLength > this.#baseline.length + KEPT_GROWTH) return false;
+    for (const stream of this.#python.FS.streams.slice(3)) if (stream !== null && stream !== undefined) this.#python.FS.close(stream);
+    const all = new Uint8Array(memory.buffer);
+    all.set(this.#baseline);
+    all.fill(0, this.#baseline.length);
+    this.#capabilities.reset();
+    return this.#describeOutside() === this.#outside;
+  }
+
+  /** The state outside the memory that code could have changed. */
+  #describeOutside(): string {
+    const streams = this.#python.FS.streams.map((stream) => (stream === null || stream === undefined ? '-' : 'o')).join('').replace(/-*$/, '');
+    return `${streams} ${String(this.#exports.__indirect_function_table.length)} ${String(this.#exports.emscripten_stack_get_current())}`;
+  }
+
+  /** A C string in the interpreter's memory; for the few names at start. */
+  #text(text: string): Pointer {
+    const bytes = new TextEncoder().encode(`${text}\0`);
+    const at = this.#exports.malloc(bytes.length);
+    new Uint8Array(this.#exports.memory.buffer).set(bytes, at >>> 0);
+    return at;
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Entry of the sandbox's process: `sandbox FOLDER ROLE MEMORY OUTPUT MESSAGE`, messages on standard input and output (frames.ts).
+ *
+ * From the parent: `M` make a memory image; `S` start from this one; `H` a request for the harness; `R` put everything back;
+ * `B` the answer to an `A`. To the parent: `M` the image; `O` ready; `V` the harness's reply; `A` what the tests ask of the
+ * candidate; `F` the run has ended, by the rule in it, and so has this process; `E` the sandbox cannot work here.
+ *
+ * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a candidate leaves behind can run.
+ */
+import { constants, readSync, writeSync } from 'node:fs';
+import { Capabilities, Ended } from './capabilities.ts';
+import { framePieces, HEADER, readHeader, type Frame } from './frames.ts';
+import { Interpreter, makeImage } from './interpreter.ts';
+
+const [folder = '', role = '', memory = '', output = '', message = ''] = process.argv.slice(2);
+
+/** Retries a read or write that a pipe was not ready for; 0 at the end of a pipe, which Windows reports as an error. */
+function whenReady(work: () => number): number {
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code === 'EOF' || code === 'EPIPE') return 0;
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}
+
+function readExactly(size: number): Uint8Array {
+  const bytes = new Uint8Array(size);
+  for (let at = 0; at < size; ) {
+    const read = whenReady(() => readSync(0, bytes, at, size - at, null));
+    // The parent has gone.
+    if (read === 0) process.exit(0);
+    at += read;
+  }
+  return bytes;
+}
+
+function receive(): Frame {
+  const header = readHeader(readExactly(HEADER));
+  if (header === null) process.exit(1);
+  return { kind: header.kind, content: readExactly(header.length) };
+}
+
+function send(kind: string, content: Uint8Array): void {
+  for (const bytes of framePieces(kind, content)) {
+    for (let at = 0; at < bytes.length; ) {
+      const written = whenReady(() => writeSync(1, bytes, at, bytes.length - at));
+      if (written === 0) process.exit(0);
+      at += written;
+    }
+  }
+}
+
+const sendText = (kind: string, text: string): void => {
+  send(kind, new TextEncoder().encode(text));
+};
+
+/** Why this process is no sandbox; null when it is one. */
+function weakness(): string | null {
+  const { permission } = process as { permission?: { has(scope: string): boolean } };
+  if (permission === undefined) return 'Node runs without its permission model';
+  const open = ['fs.read', 'fs.write', 'child', 'worker'].find((scope) => permission.has(scope));
+  if (open !== undefined) return `the permission ${open} is open`;
+  try {
+    Reflect.construct(Function, ['return 1']);
+    return 'texts can become code';
+  } catch {
+    return null;
+  }
+}
+
+/** Standard output carries messages only, and nothing below may reach the network. */
+function closeDoors(): void {
+  for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const) console[name] = () => undefined;
+  for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'navigator']) Reflect.deleteProperty(globalThis, name);
+  // Where this program lies is nobody's business.
+  process.argv.splice(1, process.argv.length, 'python');
+  // Calendars do not depend on where the machine stands.
+  process.env['TZ'] = 'UTC';
+  // The interpreter's file system asks for these numbers at start, and this is all that it gets.
+  Reflect.set(process, 'binding', () => ({ fs: constants }));
+}
+
+async function work(): Promise<void> {
+  const weak = weakness();
+  if (weak !== null) {
+    sendText('E', weak);
+    return;
+  }
+  closeDoors();
+  const exchange = (request: Uint8Array): Uint8Array => {
+    send('A', request);
+    return receive().content;
+  };
+  const capabilities = new Capabilities({ memory: Number(memory), output: Number(output) }, role === 'tests' ? exchange : null);
+  const first = receive();
+  if (first.kind === 'M') {
+    send('M', await makeImage(folder, capabilities));
+    return;
+  }
+  const interpreter = await Interpreter.start(folder, capabilities, first.content);
+  send('O', new Uint8Array());
+  for (;;) {
+    const { kind, content } = receive();
+    if (kind === 'R') {
+      if (!interpreter.reset()) return;
+      send('O', new Uint8Array());
+      continue;
+    }
+    const reply = interpreter.handle(content);
+    if (reply.length > Number(message)) throw new Ended('message-limit', 'returned more than a message may hold');
+    send('V', reply);
+  }
+}
+
+try {
+  await work();
+} catch (error) {
+  if (error instanceof Ended) sendText('F', JSON.stringify([error.rule, error.message]));
+  else sendText('E', error instanceof Error ? error.message.slice(0, 300) : 'unknown');
+}
+process.exit(0);

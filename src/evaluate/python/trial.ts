@@ -1,0 +1,173 @@
+/** One candidate against its tests: two sandboxes, and between them nothing but calls and values. */
+import { z } from 'zod';
+import type { SandboxPool } from './pool.ts';
+import { masked, scored, type PassRule, type PythonLimits, type PythonRule, type PythonTests, type PythonVerdict } from './rules.ts';
+import { OutOfTime, SandboxFailure, type SandboxProcess } from './sandboxProcess.ts';
+
+const OUTCOME_RULES = ['passed', 'wrong-answer', 'candidate-exception', 'not-a-builtin'] as const;
+const reportSchema = z.union([
+  z.object({ outcomes: z.array(z.tuple([z.enum(OUTCOME_RULES), z.string()])) }),
+  z.object({ broken: z.string() }),
+  z.object({ stopped: z.literal(true) }),
+  z.object({ imports: z.array(z.string()) }),
+]);
+type Report = z.output<typeof reportSchema>;
+
+/** The rules by which a candidate's own process may end a trial; anything else that it says is a crash. */
+const FINAL_RULES = ['does-not-compile', 'load-error', 'exit', 'time-limit', 'memory-limit', 'output-limit', 'message-limit', 'forbidden', 'crash'] as const;
+const finalSchema = z.tuple([z.enum(FINAL_RULES), z.string()]);
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+/** The candidate has come to its end: the score is 0. */
+class Final extends Error {
+  readonly rule: PythonRule;
+
+  constructor(rule: PythonRule, detail: string) {
+    super(detail);
+    this.rule = rule;
+  }
+}
+
+/** The candidate's process died without a word. */
+class Vanished extends Error {}
+
+/** How many tests there are: each statement, and the program. */
+export const countTests = ({ tests, test }: PythonTests): number => tests.length + (test.trim() === '' ? 0 : 1);
+
+/**
+ * Runs the tests of one instance against one candidate, each in a fresh interpreter of its own process.
+ * A candidate whose process vanishes has a second try; failures of the sandbox itself are masked.
+ */
+export async function tryCandidate(code: string, tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: PassRule): Promise<PythonVerdict> {
+  const total = countTests(tests);
+  if (total === 0) return masked('no-tests', 'There are no tests.');
+  if (code.length > limits.code) return scored(0, 'code-limit', `${String(code.length)} characters`, 0, total);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await new Trial(tests, pool, limits, passRule).run(code);
+    } catch (error) {
+      if (error instanceof Vanished) {
+        if (attempt === 2) return scored(0, 'crash', error.message, 0, total);
+      } else if (!(error instanceof SandboxFailure) || attempt === 2) {
+        return masked('sandbox', `The sandbox failed: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+}
+
+class Trial {
+  readonly #tests: PythonTests;
+  readonly #pool: SandboxPool;
+  readonly #limits: PythonLimits;
+  readonly #passRule: PassRule;
+  #calls = 0;
+  /** What has ended the trial, once something has. */
+  readonly #final: Final[] = [];
+
+  constructor(tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: PassRule) {
+    this.#tests = tests;
+    this.#pool = pool;
+    this.#limits = limits;
+    this.#passRule = passRule;
+  }
+
+  async run(code: string): Promise<PythonVerdict> {
+    const total = countTests(this.#tests);
+    const judge = await this.#pool.acquire('tests');
+    try {
+      const candidate = await this.#pool.acquire('candidate');
+      try {
+        for (const sandbox of [judge, candidate]) sandbox.allow(this.#limits.seconds);
+        const report = await this.#judge(code, judge, candidate);
+        if ('broken' in report) return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
+        return this.#verdict('outcomes' in report ? report.outcomes : [], total);
+      } finally {
+        this.#pool.release(candidate);
+      }
+    } catch (error) {
+      if (error instanceof Final) return scored(0, error.rule, error.message, 0, total);
+      throw error;
+    } finally {
+      this.#pool.release(judge);
+    }
+  }
+
+  #verdict(outcomes: readonly (readonly [(typeof OUTCOME_RULES)[number], string])[], total: number): PythonVerdict {
+    const passed = outcomes.filter(([rule]) => rule === 'passed').length;
+    if (passed === total && outcomes.length === total) return scored(1, 'passed', '', passed, total);
+    const first = outcomes.findIndex(([rule]) => rule !== 'passed');
+    const [rule, detail] = outcomes[first] ?? ['wrong-answer', ''];
+    const told = `test ${String(first + 1)}: ${detail}`;
+    if (this.#passRule === 'fraction' && passed > 0) return scored(passed / total, 'partly', told, passed, total);
+    return scored(0, rule === 'passed' ? 'wrong-answer' : rule, told, passed, total);
+  }
+
+  /** Loads the candidate, then runs the tests and carries their calls across. @throws Final @throws Vanished @throws SandboxFailure */
+  async #judge(code: string, judge: SandboxProcess, candidate: SandboxProcess): Promise<Report> {
+    const { setup, tests, test, entryPoint } = this.#tests;
+    let imports: readonly string[] = [];
+    if (setup.trim() !== '') {
+      const report = await this.#ask(judge, candidate, { only: 'imports', setup });
+      if (!('imports' in report)) return report;
+      imports = report.imports;
+    }
+    const loaded = await this.#candidate(candidate, encode(`L${JSON.stringify({ code, imports })}`));
+    this.#throwFinal();
+    if (decode(loaded) !== 'v') throw new Final('crash', 'it did not load');
+    const report = await this.#ask(judge, candidate, { only: null, setup, tests, test, entryPoint, strict: this.#passRule === 'strict' });
+    // Said once the tests have stopped, so that their process is free again.
+    this.#throwFinal();
+    return report;
+  }
+
+  /** One request to the process of the tests, with all calls that it makes meanwhile. */
+  async #ask(judge: SandboxProcess, candidate: SandboxProcess, request: object): Promise<Report> {
+    try {
+      let frame = await judge.exchange('H', encode(`J${JSON.stringify(request)}`));
+      while (frame.kind === 'A') {
+        this.#calls++;
+        frame = await judge.exchange('B', await this.#candidate(candidate, frame.content));
+      }
+      if (frame.kind === 'V') return reportSchema.parse(JSON.parse(decode(frame.content)));
+      return this.#testsEnded(decode(frame.content));
+    } catch (error) {
+      if (error instanceof OutOfTime) return this.#testsEnded(error.message);
+      throw error;
+    }
+  }
+
+  /** The tests reached a limit: the candidate's fault once they held values of it. */
+  #testsEnded(detail: string): Report {
+    this.#throwFinal();
+    if (this.#calls > 0) throw new Final('test-limit', detail);
+    return { broken: `they reached a limit by themselves: ${detail}` };
+  }
+
+  /** One request to the candidate's process. What ends the trial is kept, and the tests are told to stop. */
+  async #candidate(candidate: SandboxProcess, request: Uint8Array): Promise<Uint8Array> {
+    if (this.#final.length > 0) return encode('f');
+    if (this.#calls > this.#limits.calls) return this.#stop('call-limit', 'the tests call it too often');
+    try {
+      const { kind, content } = await candidate.exchange('H', request);
+      if (kind === 'V' && content[0] !== 'f'.charCodeAt(0)) return content;
+      const final = finalSchema.safeParse(JSON.parse(decode(kind === 'V' ? content.subarray(1) : content)));
+      return final.success && (kind === 'V' || kind === 'F') ? this.#stop(...final.data) : this.#stop('crash', 'it broke the sandbox');
+    } catch (error) {
+      if (error instanceof OutOfTime) return this.#stop('time-limit', error.message);
+      if (error instanceof SandboxFailure) throw new Vanished(error.message);
+      return this.#stop('crash', 'it sent something that is no message');
+    }
+  }
+
+  #stop(rule: PythonRule, detail: string): Uint8Array {
+    this.#final.push(new Final(rule, detail));
+    return encode('f');
+  }
+
+  #throwFinal(): void {
+    const [final] = this.#final;
+    if (final !== undefined) throw final;
+  }
+}

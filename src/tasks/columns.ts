@@ -1,0 +1,96 @@
+/** Columns of a row, read with a sentence for whatever is wrong; a null counts as absent. */
+import { C3Error } from '../shared/errors.ts';
+import type { Row } from './rows.ts';
+
+const MAX_UID_LENGTH = 200;
+
+/** A JSON number keeps this many significant digits exactly. */
+const EXACT_DIGITS = 15;
+
+export function column(row: Row, name: string): unknown {
+  return Object.hasOwn(row.columns, name) ? (row.columns[name] ?? undefined) : undefined;
+}
+
+/** The first column that is there. @throws C3Error('input') naming all that would do */
+export function firstColumn(row: Row, names: readonly string[], meaning: string): string {
+  const found = names.find((name) => column(row, name) !== undefined);
+  if (found === undefined) {
+    const [first = ''] = names;
+    throw new C3Error('input', `${row.place}: the row has no ${meaning}; name its column ${names.length === 1 ? first : `one of ${names.join(', ')}`}.`);
+  }
+  return found;
+}
+
+/** A text that is not blank, as it stands. @throws C3Error('input') */
+export function textOf(row: Row, name: string, meaning: string): string {
+  const value = column(row, name);
+  if (typeof value !== 'string' || value.trim() === '') {
+    throw new C3Error('input', `${row.place}: "${name}" is ${describe(value)}; write the ${meaning} as text.`);
+  }
+  return value;
+}
+
+/** A text, which may be blank; empty where the column is absent. @throws C3Error('input') */
+export function optionalText(row: Row, name: string): string {
+  const value = column(row, name) ?? '';
+  if (typeof value !== 'string') {
+    throw new C3Error('input', `${row.place}: "${name}" is ${describe(value)}; write it as text.`);
+  }
+  return value;
+}
+
+/** A text, or a number that double precision keeps. @throws C3Error('input') */
+export function answerText(row: Row, name: string): string {
+  const value = column(row, name);
+  const text = typeof value === 'number' ? numberText(value, name, row.place) : value;
+  if (typeof text !== 'string') {
+    throw new C3Error('input', `${row.place}: "${name}" is ${describe(value)}; write the answer as text or a number.`);
+  }
+  return text;
+}
+
+/** A list of texts; empty where the column is absent. @throws C3Error('input') */
+export function textsOf(row: Row, name: string, most: number): string[] {
+  const value: unknown = column(row, name) ?? [];
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+    throw new C3Error('input', `${row.place}: "${name}" is no list of texts; write it as ["...", "..."].`);
+  }
+  if (value.length > most) {
+    throw new C3Error('input', `${row.place}: "${name}" holds more than ${most} texts.`);
+  }
+  return value;
+}
+
+/** The first of some columns that holds a text uid; undefined where none does. @throws C3Error('input') for one that is too long */
+export function uidOf(row: Row, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = column(row, name);
+    if (typeof value !== 'string' || value.trim() === '') {
+      continue;
+    }
+    if (value.length > MAX_UID_LENGTH) {
+      throw new C3Error('input', `${row.place}: "${name}" is longer than ${MAX_UID_LENGTH} characters; give a shorter one or none.`);
+    }
+    return value;
+  }
+  return undefined;
+}
+
+/** A number beyond double precision has already lost digits when it is parsed, so it is refused. */
+function numberText(value: number, name: string, place: string): string {
+  const text = String(value);
+  if (!/^-?\d+(\.\d+)?$/u.test(text) || text.replace(/^[-0.]+|[-.]/gu, '').length > EXACT_DIGITS) {
+    throw new C3Error('input', `${place}: the number in "${name}" may not be kept exactly; put it in quotes.`);
+  }
+  return text;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') {
+    return 'empty';
+  }
+  if (value === undefined) {
+    return 'missing';
+  }
+  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+}

@@ -1,0 +1,152 @@
+/** The forms of data that are known by name: what each row must hold, and what becomes of it. */
+import { C3Error } from '../shared/errors.ts';
+import type { Instance, InstanceTests } from '../shared/records.ts';
+import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
+import { boxedGold, hashGold } from './gold.ts';
+import type { Row } from './rows.ts';
+
+/** Values of the configuration's task.format. */
+export const TASK_FORMATS = ['auto', 'gsm8k', 'math', 'math500', 'cmath', 'mbpp', 'mbppplus', 'humaneval', 'jsonl', 'csv'] as const;
+export type TaskFormat = (typeof TASK_FORMATS)[number];
+
+/** The forms of a row; CSV is a form of the file. */
+export type RowFormat = Exclude<TaskFormat, 'auto' | 'csv'>;
+
+/** How many of MBPP's tests the question shows: they alone name the function that is asked for. Values of task.show_tests. */
+export const SHOWN_TESTS = ['none', 'first', 'all'] as const;
+export type ShownTests = (typeof SHOWN_TESTS)[number];
+
+/** What a row says of its instance. */
+export type RowContent = Pick<Instance, 'question' | 'answer' | 'level' | 'tests'> & { readonly uid: string | undefined };
+
+/** Column names in the order in which they are tried, as in the C3 repository's loader; a null counts as absent. */
+export const QUESTION_COLUMNS: readonly string[] = ['input', 'question', 'problem', 'prompt', 'instruction', 'query', 'text'];
+export const ANSWER_COLUMNS: readonly string[] = ['answer', 'golden', 'label', 'target'];
+const UID_COLUMNS: readonly string[] = ['uid', 'id', 'task_id'];
+
+const MAX_TESTS = 10_000;
+const FUNCTION_NAME = /^[A-Za-z_]\w{0,199}$/u;
+
+/** The form of a row, told by its columns (of GSM8K, whose two columns are anyone's, by the #### of its answer too). */
+export function recogniseRow(row: Row): RowFormat {
+  const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
+  if (has('prompt', 'entry_point', 'test', 'canonical_solution')) return 'humaneval';
+  if (has('test_list')) return has('test') ? 'mbppplus' : 'mbpp';
+  if (has('problem', 'answer', 'unique_id')) return 'math500';
+  if (has('problem', 'solution') && !has('answer')) return 'math';
+  if (has('question', 'golden') && !has('answer')) return 'cmath';
+  const answer = Object.keys(row.columns).length === 2 && has('question') ? column(row, 'answer') : undefined;
+  return typeof answer === 'string' && hashGold(answer) !== undefined ? 'gsm8k' : 'jsonl';
+}
+
+/** Reads a row in a form. @throws C3Error('input') naming file and line */
+export function readRow(row: Row, format: RowFormat, shown: ShownTests): RowContent {
+  switch (format) {
+    case 'gsm8k':
+      return answered(row, 'question', goldOf(row, 'answer', hashGold(answerText(row, 'answer')), 'an answer after #### on its last line'));
+    case 'math':
+      return answered(row, 'problem', goldOf(row, 'solution', boxedGold(textOf(row, 'solution', 'solution')), 'an answer in \\boxed{...}'));
+    case 'math500':
+      return answered(row, 'problem', goldOf(row, 'answer', answerText(row, 'answer').trim(), 'an answer'), ['unique_id']);
+    case 'cmath':
+      return answered(row, 'question', goldOf(row, 'golden', answerText(row, 'golden').trim(), 'an answer'));
+    case 'mbpp':
+    case 'mbppplus':
+      return mbpp(row, format, shown);
+    case 'humaneval':
+      return humanEval(row);
+    case 'jsonl':
+      return plain(row);
+  }
+}
+
+function answered(row: Row, name: string, answer: string, uids: readonly string[] = UID_COLUMNS): RowContent {
+  return { uid: uidOf(row, uids), question: textOf(row, name, 'question'), answer, level: levelOf(row) };
+}
+
+function goldOf(row: Row, name: string, gold: string | undefined, expected: string): string {
+  if (gold === undefined || gold === '') {
+    throw new C3Error('input', `${row.place}: "${name}" holds no answer; this form of data has ${expected}. Name another with task.format if it is not that.`);
+  }
+  return gold;
+}
+
+/** `Level 5` of MATH, or a whole number. */
+function levelOf(row: Row): number | null {
+  const level = column(row, 'level');
+  const text = typeof level === 'string' ? /^Level (\d)$/u.exec(level)?.[1] : undefined;
+  const value = text === undefined ? level : Number(text);
+  return typeof value === 'number' && Number.isInteger(value) ? value : null;
+}
+
+/** A question with an answer, or with tests of its own: `tests`, or `test` and `entry_point`; `setup` and `prefix` may stand beside. */
+function plain(row: Row): RowContent {
+  const question = textOf(row, firstColumn(row, QUESTION_COLUMNS, 'question'), 'question');
+  const level = column(row, 'level');
+  const content = { uid: uidOf(row, UID_COLUMNS), question, level: typeof level === 'number' && Number.isInteger(level) ? level : null };
+  if (column(row, 'tests') !== undefined || column(row, 'test') !== undefined) {
+    const solution = ANSWER_COLUMNS.find((name) => column(row, name) !== undefined);
+    const tests = testsOf(row, { tests: textsOf(row, 'tests', MAX_TESTS), test: optionalText(row, 'test'), entryPoint: entryPointOf(row), setup: optionalText(row, 'setup'), prefix: optionalText(row, 'prefix') });
+    return { ...content, answer: solution === undefined ? '' : optionalText(row, solution), tests };
+  }
+  const name = firstColumn(row, ANSWER_COLUMNS, 'answer');
+  const text = answerText(row, name);
+  const gold = hashGold(text) ?? text.trim();
+  if (gold === '') {
+    throw new C3Error('input', `${row.place}: "${name}" holds no answer; write it as text or a number, in GSM8K's form after ####.`);
+  }
+  return { ...content, answer: gold };
+}
+
+/** MBPP and MBPP+: the first runs its three asserts, the second its test program, which holds them too. */
+function mbpp(row: Row, format: 'mbpp' | 'mbppplus', shown: ShownTests): RowContent {
+  const text = textOf(row, firstColumn(row, ['text', 'prompt'], 'question'), 'question');
+  const list = textsOf(row, 'test_list', MAX_TESTS);
+  const setup = [...textsOf(row, 'test_imports', MAX_TESTS), optionalText(row, 'test_setup_code')].filter((line) => line.trim() !== '').join('\n');
+  const program = format === 'mbppplus' ? textOf(row, firstColumn(row, ['test'], 'test program'), 'test program') : '';
+  const tests = testsOf(row, { tests: format === 'mbpp' ? list : [], test: program, entryPoint: null, setup, prefix: '' });
+  return { uid: mbppUid(row), question: withTests(text, list, shown), answer: optionalText(row, 'code'), level: null, tests };
+}
+
+/** Both number the same problems, so both name them alike. */
+function mbppUid(row: Row): string | undefined {
+  const id = column(row, 'task_id');
+  if (typeof id === 'number' && Number.isSafeInteger(id)) {
+    return `mbpp-${id}`;
+  }
+  const text = uidOf(row, ['task_id']);
+  return text === undefined ? undefined : text.replace(/^mbpp\/|^/iu, 'mbpp-');
+}
+
+function withTests(text: string, list: readonly string[], shown: ShownTests): string {
+  const visible = shown === 'none' ? [] : shown === 'first' ? list.slice(0, 1) : list;
+  if (visible.length === 0) {
+    return text;
+  }
+  return `${text.trimEnd()}\nYour code should pass ${visible.length === 1 ? 'this test' : 'these tests'}:\n${visible.join('\n')}`;
+}
+
+/** HumanEval: a message goes on from the prompt. A message that defines the function again overrides it, with the prompt's imports and helpers at hand. */
+function humanEval(row: Row): RowContent {
+  const question = textOf(row, firstColumn(row, ['prompt'], 'question'), 'question');
+  const test = textOf(row, firstColumn(row, ['test'], 'test program'), 'test program');
+  firstColumn(row, ['entry_point'], 'entry_point');
+  const tests = testsOf(row, { tests: [], test, entryPoint: entryPointOf(row), setup: '', prefix: question });
+  return { uid: uidOf(row, ['task_id']), question, answer: optionalText(row, 'canonical_solution'), level: null, tests };
+}
+
+function entryPointOf(row: Row): string | null {
+  const name = ['entry_point', 'entryPoint'].find((known) => column(row, known) !== undefined);
+  const value = name === undefined ? null : column(row, name);
+  if (value !== null && (typeof value !== 'string' || !FUNCTION_NAME.test(value))) {
+    throw new C3Error('input', `${row.place}: "${name ?? ''}" is no name of a function.`);
+  }
+  return value;
+}
+
+function testsOf(row: Row, tests: InstanceTests): InstanceTests {
+  if (tests.test.trim() === '' && !tests.tests.some((test) => test.trim() !== '')) {
+    throw new C3Error('input', `${row.place}: the row has no tests, so nothing could score its code; give them as a list of asserts or as a program.`);
+  }
+  return tests;
+}

@@ -1,0 +1,72 @@
+/** Instances from a user's file: JSONL or CSV, in any of the known forms. */
+import { basename } from 'node:path';
+import { C3Error } from '../shared/errors.ts';
+import type { Instance } from '../shared/records.ts';
+import { readRow, recogniseRow, type RowFormat, type ShownTests, type TaskFormat } from './formats.ts';
+import { readCsvRows, readJsonRows, type Row } from './rows.ts';
+import { uidSha } from './uid.ts';
+
+export interface LoadOptions {
+  /** Instances wanted at most; reading stops there. */
+  readonly limit?: number;
+  /** auto recognises the form row by row; a name demands it of all. A file whose name ends in .csv is CSV whatever the form of its rows. */
+  readonly format?: TaskFormat;
+  /** How many of MBPP's tests its questions show; the first unless told otherwise. */
+  readonly showTests?: ShownTests;
+}
+
+export interface LoadedInstances {
+  /** In file order, each question once. */
+  readonly instances: Instance[];
+  /** Rows left out because an earlier row asks the same question. */
+  readonly duplicates: number;
+  /** Uids of instances whose question a later row asks with another answer or other tests, in file order. */
+  readonly contradicted: readonly string[];
+  /** The forms in which rows were read, with their numbers, in the order of their first row. */
+  readonly formats: ReadonlyMap<RowFormat, number>;
+}
+
+/**
+ * Reads a file as a stream.
+ * @param path also names the instances: a row without an id of its own becomes `<basename>:<line>`
+ * @throws C3Error('input') naming file and 1-based line for the first row that is no instance, and for a file without any
+ */
+export async function loadInstances(path: string, { limit = Infinity, format = 'auto', showTests = 'first' }: LoadOptions = {}): Promise<LoadedInstances> {
+  if (limit !== Infinity && (!Number.isInteger(limit) || limit < 1)) {
+    throw new C3Error('input', `Cannot load ${limit} instances of ${path}: give a whole number from 1.`);
+  }
+  const seen = new Map<string, Instance>();
+  const contradicted = new Set<string>();
+  const csv = format === 'csv' || path.toLowerCase().endsWith('.csv');
+  const formats = new Map<RowFormat, number>();
+  let rows = 0;
+  for await (const row of csv ? readCsvRows(path) : readJsonRows(path)) {
+    const rowFormat = format === 'auto' || format === 'csv' ? recogniseRow(row) : format;
+    formats.set(rowFormat, (formats.get(rowFormat) ?? 0) + 1);
+    rows++;
+    const instance = instanceOf(row, path, rowFormat, showTests);
+    const earlier = seen.get(instance.uidSha);
+    if (earlier === undefined) {
+      seen.set(instance.uidSha, instance);
+    } else if (scoring(earlier) !== scoring(instance)) {
+      contradicted.add(earlier.uid);
+    }
+    if (seen.size >= limit) {
+      break;
+    }
+  }
+  if (rows === 0) {
+    throw new C3Error('input', `${path} holds no instances: write ${csv ? 'a header and one record' : 'one JSON object'} with a question and an answer on each line.`);
+  }
+  return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
+}
+
+function instanceOf(row: Row, path: string, format: RowFormat, shown: ShownTests): Instance {
+  const { uid, question, answer, level, tests } = readRow(row, format, shown);
+  const source = basename(path);
+  const instance = { uid: uid ?? `${source}:${row.number}`, uidSha: uidSha(question), question, answer, source, level };
+  return tests === undefined ? instance : { ...instance, tests };
+}
+
+/** What scores an instance: its tests, or else its answer. */
+const scoring = ({ answer, tests }: Instance): string => JSON.stringify(tests ?? answer);

@@ -1,0 +1,91 @@
+/**
+ * The second bundled task: tiny Python functions of one helper idea and one expression in six graded levels, with unit tests and with
+ * demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is the function that begins with it.
+ */
+import { C3Error } from '../shared/errors.ts';
+import type { InstanceTests } from '../shared/records.ts';
+import type { Demonstration, DemonstratedProblem } from './demonstration.ts';
+import { HashedStream } from './hashedStream.ts';
+import { literalSource, sourceOf } from './pythonExpression.ts';
+import { mutantsOf } from './pythonMutants.ts';
+import { chooseTests, wrongVersions, type Program } from './pythonTests.ts';
+import { FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES } from './pythonWords.ts';
+import { distinctQuestions, uidSha } from './uid.ts';
+
+export interface PythonProblem extends DemonstratedProblem {
+  readonly tests: InstanceTests;
+}
+
+const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
+
+/**
+ * Every distinct problem of a seed, without end; a question drawn before is passed over.
+ * Its uid holds the index of its draw, so under one mix of levels a uid names one question whatever the count.
+ * @param levels mix weights of the levels 1 to 6, by position; missing ones are 0
+ * @throws C3Error('input') for levels that are no mix
+ */
+export function distinctPythonProblems(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<PythonProblem> {
+  checkLevels(levels);
+  return distinctQuestions(drawProblems(seed, levels));
+}
+
+function* drawProblems(seed: string, levels: readonly number[]): Generator<PythonProblem, never, undefined> {
+  for (let index = 0; ; index++) {
+    yield drawProblem(seed, index, levels);
+  }
+}
+
+/** Draw `index` of a seed; depends on nothing but its arguments. Draws again until the tests can tell the program from what is wrong. */
+function drawProblem(seed: string, index: number, levels: readonly number[]): PythonProblem {
+  const stream = new HashedStream(`python\0${seed}\0${index}`);
+  const rule = stream.weighted(LEVEL_RULES, levels);
+  for (;;) {
+    const { arguments: list, helper, use } = rule.draw(stream);
+    const program: Program = { helper: helper.expression, use: use.expression };
+    const numbers = list.filter(({ type }) => type === 'number').map(({ name }) => name);
+    const wrong = wrongVersions(program, (expression) => mutantsOf(expression, numbers));
+    const choice = chooseTests(stream, list, program, wrong);
+    if (choice === null) {
+      continue;
+    }
+    const careless = choice.caught.filter((version) => version.careless);
+    const slip = stream.pick(careless.length > 0 ? careless : choice.caught);
+    const function_ = stream.pick(FUNCTION_NAMES);
+    const signature = `${function_}(${list.map(({ name }) => name).join(', ')})`;
+    const words: Readonly<Record<string, string>> = { f: signature, h: stream.pick(helper.words), u: stream.pick(use.words) };
+    const question = stream.pick(FRAMES).replace(/\{(\w)\}/gu, (_, key: string) => words[key] ?? '');
+    const { plan, solution } = demonstrate(signature, program);
+    return {
+      uid: `python-${seed}-${index}`,
+      uidSha: uidSha(question),
+      question,
+      answer: solution,
+      source: 'python',
+      level: rule.level,
+      tests: {
+        tests: choice.tests.map(({ inputs, output }) => `assert ${function_}(${inputs.map(literalSource).join(', ')}) == ${literalSource(output)}`),
+        test: '',
+        entryPoint: null,
+        setup: '',
+        prefix: '',
+      },
+      plan,
+      solution,
+      hasty: demonstrate(signature, slip),
+      short: rule.short,
+    };
+  }
+}
+
+function demonstrate(signature: string, { helper, use }: Program): Demonstration {
+  const plan = `${HELPER} = ${sourceOf(helper)}`;
+  return { plan, solution: `def ${signature}:\n    ${plan}\n    return ${sourceOf(use)}` };
+}
+
+function checkLevels(levels: readonly number[]): void {
+  const valid = levels.every((weight, index) => Number.isFinite(weight) && weight >= 0 && (weight === 0 || index < LEVEL_RULES.length));
+  if (!valid || !levels.some((weight) => weight > 0)) {
+    throw new C3Error('input', `Python levels [${levels.join(', ')}] are no mix: give 1 to ${LEVEL_RULES.length} weights from 0 up, at least one above 0.`);
+  }
+}
+

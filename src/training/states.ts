@@ -1,0 +1,73 @@
+/**
+ * The states that a value head judges (C3 reference section 2.2, "state text": the problem, every earlier role's message, who speaks next).
+ *
+ * Here a state is the context of the message that comes next, written in the model's own form as if its role saw every message before it, so that parallel
+ * roles' messages are in it too; the role's prompt says who speaks next. The value is read at its last token. A state that is longer than the model
+ * has positions loses its beginning.
+ */
+import type { Tokenizer } from '../policy/tokenizer.ts';
+import type { TreeNode } from '../replay/tree.ts';
+import type { ModelRuntime } from '../runtime/host.ts';
+import type { ValueState } from '../runtime/valueHead.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { renderContext, type Renderer } from '../team/render.ts';
+import type { Judged } from './methods/method.ts';
+
+export interface StateForm {
+  readonly protocol: Protocol;
+  readonly render: Renderer;
+  readonly tokenizer: Tokenizer;
+  /** Positions of the model. */
+  readonly maxPositions: number;
+}
+
+/** Where an episode stands before a message: all that a state tells. */
+export interface Moment {
+  readonly position: number;
+  readonly question: string;
+  /** Position -> text of every earlier message of the episode. */
+  readonly messages: ReadonlyMap<number, string>;
+  /** The message itself, where it is judged in its state (the prefix text of section 3.4); left out, the state alone is. */
+  readonly said?: Int32Array;
+}
+
+/** The text of a state. */
+export function stateText({ protocol, render }: Pick<StateForm, 'protocol' | 'render'>, { position, question, messages }: Moment): string {
+  const everything: Protocol = { ...protocol, occurrences: protocol.occurrences.map((occurrence) => ({ ...occurrence, ancestors: protocol.occurrences.slice(0, occurrence.position).map((earlier) => earlier.position) })) };
+  return render(renderContext(everything, position, question, messages));
+}
+
+/** The different states among some moments, each with what is judged in it, and which one each moment has. */
+export function statesOf(form: StateForm, moments: readonly Moment[]): { readonly states: readonly ValueState[]; readonly places: readonly number[] } {
+  const states: ValueState[] = [];
+  const known = new Map<string, number>();
+  const places = moments.map((moment) => {
+    const { role } = occurrenceAt(form.protocol, moment.position);
+    const text = stateText(form, moment);
+    const said = moment.said ?? new Int32Array();
+    const name = JSON.stringify([role, text, ...said]);
+    const place = known.get(name) ?? states.push({ agent: role, tokens: Int32Array.from([...form.tokenizer.encode(text), ...said].slice(-form.maxPositions)) }) - 1;
+    known.set(name, place);
+    return place;
+  });
+  return { states, places };
+}
+
+/** The value of every message of some trees, or of its state, by the policy in training. @throws CancelledError */
+export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'values'>, roots: readonly TreeNode[], judged: Judged, cancelled: () => boolean): Promise<ReadonlyMap<TreeNode, number>> {
+  const nodes = withDescendants(roots);
+  const { states, places } = statesOf(form, nodes.map((node) => momentOf(node, judged)));
+  const values = await runtime.values(states, cancelled);
+  return new Map(nodes.flatMap((node, index) => {
+    const value = values[places[index] ?? -1];
+    return value === undefined ? [] : [[node, value] as const];
+  }));
+}
+
+const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
+
+function momentOf({ instance, position, parent, answer }: TreeNode, judged: Judged): Moment {
+  const messages = new Map<number, string>();
+  for (let node = parent; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
+  return { position, question: instance.question, messages, ...(judged === 'message' && { said: answer.tokens }) };
+}

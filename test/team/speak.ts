@@ -1,0 +1,51 @@
+/** Messages of a bundled team, outside any run. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundledTeam } from '../../src/engine/places.ts';
+import { LocalPolicy } from '../../src/policy/policy.ts';
+import { loadTokenizer } from '../../src/policy/tokenizer.ts';
+import { ModelHost } from '../../src/runtime/host.ts';
+import { streamKey } from '../../src/runtime/random.ts';
+import type { Instance } from '../../src/shared/records.ts';
+import type { TaskName } from '../../src/tasks/split.ts';
+import { parseProtocol } from '../../src/team/parseProtocol.ts';
+import { occurrenceAt, roleNamed } from '../../src/team/protocol.ts';
+import { renderContext, renderPlain } from '../../src/team/render.ts';
+
+export interface Asked {
+  readonly instance: Instance;
+  /** What the first role said; the first role itself does not see it. */
+  readonly plan: string;
+  readonly sibling: number;
+}
+
+/** The messages at a position of the protocol, in the order of the requests; temperature 0 is greedy. */
+export type Speak = (position: number, asked: readonly Asked[], temperature: number) => Promise<string[]>;
+
+/** Works with a team whose model lies in `folder`, of `weights` if a file is named, under the protocol of the task's bundled team. */
+export async function withTeam<Result>(task: TaskName, folder: string, weights: string | undefined, work: (speak: Speak) => Promise<Result>): Promise<Result> {
+  const protocolPath = join(bundledTeam(task), 'protocol.json');
+  const protocol = parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath);
+  const host = new ModelHost({ threads: 2 });
+  try {
+    const model = await host.load(folder);
+    const snapshot = weights === undefined ? model.snapshot : await host.loadSnapshot(weights);
+    const policy = new LocalPolicy(host, await loadTokenizer(folder), snapshot);
+    return await work(async (position, asked, temperature) => {
+      const { role, turn } = occurrenceAt(protocol, position);
+      const sampling = { temperature, topP: 1, topK: 0, maxNewTokens: roleNamed(protocol, role).maxNewTokens ?? 48 };
+      const answers = await policy.answer(
+        asked.map(({ instance, plan, sibling }) => ({
+          agent: role,
+          context: renderPlain(renderContext(protocol, position, instance.question, new Map([[0, plan]]))),
+          sampling,
+          streamKey: streamKey({ seed: 0, scope: 'team', uidSha: instance.uidSha, eventType: role, turn, sibling }),
+        })),
+        { cancelled: () => false },
+      );
+      return answers.map(({ text }) => text);
+    });
+  } finally {
+    await host.close();
+  }
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { diagnose } from '../../../src/engine/diagnose.ts';
+import { bucketsOfSample } from '../../../src/engine/diagnoseBuckets.ts';
+import { sampleDiagnostics, type SampleDependencies, type SampleSettings } from '../../../src/engine/diagnoseSample.ts';
+import { diagnosisWords } from '../../../src/engine/diagnoseWords.ts';
+import { startEnergy } from '../../../src/engine/energy.ts';
+import { taxonomyReport, taxonomyWords } from '../../../src/engine/taxonomyReport.ts';
+import { classifyBuckets } from '../../../src/diagnostics/taxonomy.ts';
+import { fidelity } from '../../../src/diagnostics/fidelity.ts';
+import { recordSubtree, recordTrainingTree } from '../../../src/replay/record.ts';
+import { replayMessage } from '../../../src/replay/request.ts';
+import { grow } from '../../../src/replay/tree.ts';
+import { CancelledError } from '../../../src/shared/errors.ts';
+import type { StoreWriter } from '../../../src/store/writer.ts';
+import type { Protocol } from '../../../src/team/protocol.ts';
+import { renderPlain } from '../../../src/team/render.ts';
+import { errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, ROUND, RUN, SAMPLING, starts, storeFor, world, type World } from '../replay/helpers.ts';
+
+const SETTINGS: SampleSettings = { contexts: 5, alternatives: 4, replays: 2, valueSamples: 3, role: null, seed: 1 };
+
+interface Scene extends World {
+  readonly store: StoreWriter;
+  readonly dependencies: SampleDependencies;
+}
+
+/** A store with a training iteration of two instances and a sampled evaluation of eight others. */
+async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): Promise<Scene> {
+  const all = instances(10);
+  const store = storeFor(t, all);
+  const made = world(protocol);
+  for (const root of starts(all.slice(0, 2))) recordTrainingTree(store, await grow(made.settings, [root], positionsOf(protocol), [2, 4, 1, 1].slice(0, protocol.occurrences.length), NEVER), protocol, ROUND, LOO);
+  store.insertStep({ run: RUN, iteration: 1, snapshot: ROUND.snapshot, ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
+  const round = { ...ROUND, phase: 'evaluate' as const, iteration: 4 };
+  recordSubtree(store, await grow({ ...made.settings, scope: 'evaluation:sampled' }, starts(all.slice(2, 2 + evaluated)), positionsOf(protocol), positionsOf(protocol).map(() => 1), NEVER), protocol, round);
+  const { policy, evaluator } = made;
+  const dependencies: SampleDependencies = { store, protocol, render: renderPlain, evaluator, sampling: SAMPLING, seed: 5, returnBound: 10, lend: (_, work) => work(policy) };
+  return { ...made, store, dependencies };
+}
+
+const sample = ({ dependencies }: Scene, changes: Partial<SampleSettings> = {}): Promise<number> => sampleDiagnostics(RUN, { ...SETTINGS, ...changes }, dependencies, { cancelled: () => false });
+
+describe('sampling buckets', () => {
+  it('draws contexts of the last sampled evaluation, each with J credited and J_V value alternatives of c replays', async (t) => {
+    const here = await scene(t);
+    const before = here.evaluator.calls;
+    const number = await sample(here);
+    const buckets = [...bucketsOfSample(here.store, number, PAIR)];
+    assert.equal(buckets.length, 5);
+    assert.equal(new Set(buckets.map(({ view }) => view.contextKey)).size, 5);
+    for (const { view, alternatives, credited, valueFrom, valueCount, real, row } of buckets) {
+      assert.deepEqual([view.origin, view.eventType, credited, valueFrom, valueCount, real], ['diagnostic', 'reasoner', 4, 4, 3, 0]);
+      assert.deepEqual(alternatives.map(({ returns, next }) => [returns.length, next.length]), Array.from({ length: 7 }, () => [2, 2]));
+      const message = here.store.message(view.message ?? 0);
+      assert.deepEqual([message.phase, message.iteration, view.alternatives[0]?.decision], ['evaluate', 4, message.id]);
+      assert.ok((row?.seconds ?? -1) > 0);
+    }
+    assert.equal(here.evaluator.calls - before, 5 * 7 * 2);
+    assert.deepEqual(JSON.parse(here.store.diagnosticSamples(RUN)[0]?.settings ?? ''), { ...SETTINGS, population: 'sampled evaluation after training', populationContexts: 8, drawn: 5 });
+  });
+
+  it('draws random numbers of their own for every alternative, so that value samples are independent', async (t) => {
+    const here = await scene(t);
+    const number = await sample(here, { contexts: 1 });
+    const [bucket] = bucketsOfSample(here.store, number, PAIR);
+    const replays = here.store.replaysOfBucket(bucket?.view.id ?? 0);
+    const streams = replays.map(({ leaf }) => here.store.decision(leaf).streamKey);
+    assert.deepEqual([streams.length, new Set(streams).size], [14, 14]);
+  });
+
+  it('draws the same contexts for the same seed whatever else was asked, and others for another', async (t) => {
+    const here = await scene(t);
+    const contexts = async (changes: Partial<SampleSettings>): Promise<string[]> => {
+      const number = await sample(here, { alternatives: 2, valueSamples: 0, replays: 1, contexts: 4, ...changes });
+      return [...bucketsOfSample(here.store, number, PAIR)].map(({ view }) => view.contextKey);
+    };
+    const first = await contexts({});
+    assert.deepEqual(await contexts({ alternatives: 3 }), first);
+    assert.deepEqual((await contexts({ contexts: 2 })), first.slice(0, 2));
+    assert.notDeepEqual(await contexts({ seed: 2 }), first);
+  });
+
+  it('takes the roles that are asked for; a terminal one has one replay', async (t) => {
+    const here = await scene(t);
+    const number = await sample(here, { role: 'actor', contexts: 100 });
+    const buckets = [...bucketsOfSample(here.store, number, PAIR)];
+    assert.deepEqual([buckets.length, new Set(buckets.map(({ eventType }) => eventType))], [8, new Set(['actor'])]);
+    for (const { alternatives } of buckets) assert.ok(alternatives.every(({ returns, next }) => returns.length === 1 && next.length === 0));
+    await assert.rejects(sample(here, { role: 'nobody' }), errorOfKind('input', /no role "nobody"; it has reasoner, actor/));
+  });
+
+  it('takes the last training iteration where nothing was evaluated, and refuses what is out of bounds', async (t) => {
+    const here = await scene(t, PAIR, 0);
+    const number = await sample(here);
+    assert.deepEqual([...bucketsOfSample(here.store, number, PAIR)].map(({ view }) => here.store.message(view.message ?? 0).phase), ['train', 'train']);
+    for (const changes of [{ contexts: 0 }, { alternatives: 1 }, { replays: 1000 }, { valueSamples: 254 }, { valueSamples: 0.5 }]) await assert.rejects(sample(here, changes), errorOfKind('input', /must be a whole number from/));
+  });
+
+  it('keeps the complete buckets of a sample that is cancelled, and leaves the begun one out', async (t) => {
+    const here = await scene(t);
+    let left = 2;
+    await assert.rejects(sampleDiagnostics(RUN, SETTINGS, here.dependencies, { cancelled: () => left <= 0, onContext: () => { left--; } }), CancelledError);
+    const [only] = here.store.diagnosticSamples(RUN);
+    assert.equal([...bucketsOfSample(here.store, only?.id ?? 0, PAIR)].length, 2);
+    const lost = sampleDiagnostics(RUN, SETTINGS, { ...here.dependencies, lend: (_, work) => work('The weights are gone.') }, { cancelled: () => false });
+    await assert.rejects(lost, errorOfKind('model', /weights are gone/));
+  });
+});
+
+describe('a diagnosis', () => {
+  it('of training buckets says what was not measured, and why', async (t) => {
+    const here = await scene(t);
+    const found = diagnose(here.store, RUN, { origin: null, estimator: 'loo', protocol: PAIR });
+    assert.deepEqual([found.origin, found.contexts, found.sample, found.fidelity.real, found.fidelity.all], ['training', 6, null, null, null]);
+    assert.match(found.fidelity.degenerate ?? '', /value samples of its own/);
+    assert.equal(found.reasons['fidelity'], found.fidelity.degenerate);
+    assert.deepEqual([found.variance?.n, found.influence?.n], [6, 2]);
+    // Two plans with four actors each: every next message once.
+    assert.deepEqual(Reflect.get(found.influence ?? {}, 'vocabulary'), { ...(found.influence?.['vocabulary'] as object), samples: 16 });
+    assert.deepEqual([found.passAtK['1']?.n, found.passAtK['10'], found.accuracy.greedy], [8, null, null]);
+    assert.match(found.reasons['passAtK.10'] ?? '', /No instance has 10/);
+    assert.deepEqual([found.ledger.evaluatorCalls, found.ledger.decisions], [2 * 8 + 8, { reasoner: 2 * 2 + 8, actor: 2 * 8 + 8 }]);
+    assert.deepEqual([found.overhead.request.evaluatorCalls, found.overhead.request.seconds, found.overhead.diagnostic.seconds], [0, null, null]);
+    assert.match(diagnosisWords(found), /fidelity, real {4}not measured: No context/);
+  });
+
+  it('of a sample measures fidelity on its value samples, names the continuation and counts what it cost', async (t) => {
+    const here = await scene(t);
+    const number = await sample(here);
+    const found = diagnose(here.store, RUN, { origin: null, estimator: 'loo', protocol: PAIR });
+    assert.deepEqual([found.origin, found.contexts, found.fidelity.pairs], ['diagnostic', 5, { real: 5, all: 20 }]);
+    assert.equal(found.fidelity.all?.value, fidelity([...bucketsOfSample(here.store, number, PAIR)], 'loo').all?.value);
+    assert.deepEqual([found.continuation.draws, found.continuation.snapshots, found.continuation.sampling], ['independent', [ROUND.snapshot], { ...SAMPLING, maxNewTokens: 7 }]);
+    assert.match(found.continuation.assumption, /sampled at temperature 1, .* by the protocol "pair"; other weights/);
+    const { decisions, evaluatorCalls, seconds, joules } = found.overhead.diagnostic;
+    assert.deepEqual([decisions, evaluatorCalls], [{ reasoner: 5 * 6, actor: 5 * 7 * 2 }, 5 * 7 * 2]);
+    assert.ok((seconds ?? 0) > 0 && (joules === null || joules >= 0));
+    assert.deepEqual(Object.keys(found.byRole), ['reasoner']);
+    assert.deepEqual(diagnose(here.store, RUN, { origin: 'training', estimator: 'loo', protocol: PAIR }).contexts, 6);
+    assert.throws(() => diagnose(here.store, RUN, { origin: 'request', estimator: 'loo', protocol: PAIR }), errorOfKind('input', /no request buckets to measure/));
+  });
+
+  it('takes for the next message that of one who sees it, not of a parallel role', async (t) => {
+    const here = await scene(t, PARALLEL);
+    const number = await sample(here, { role: 'left', contexts: 2, replays: 2 });
+    for (const bucket of bucketsOfSample(here.store, number, PARALLEL)) {
+      const [replay] = here.store.replaysOfBucket(bucket.view.id);
+      // The integrator speaks last and hears left; right speaks between them and does not.
+      assert.equal(bucket.alternatives[0]?.next[0], here.store.message(replay?.leaf ?? 0).text);
+    }
+    const planner = await sample(here, { role: 'planner', contexts: 1 });
+    const [first] = bucketsOfSample(here.store, planner, PARALLEL);
+    const [replay] = here.store.replaysOfBucket(first?.view.id ?? 0);
+    assert.equal(first?.alternatives[0]?.next[0], here.store.chain(replay?.leaf ?? 0).find(({ eventType }) => eventType === 'left')?.text);
+  });
+});
+
+describe('the taxonomy', () => {
+  it('counts what fits no class and finds what can be told of the episodes', async (t) => {
+    const here = await scene(t);
+    const report = taxonomyReport(here.store, RUN, classifyBuckets([]));
+    assert.deepEqual([report.buckets, report.unclassified, report.episodes, report.precedence[0], report.thresholds.shift], [6, 6, 8, 'Misleading Plan', 0.2]);
+    const by = (name: string) => report.detectors.find((one) => one.name === name) ?? assert.fail(name);
+    // The scripted team states no answer in any form.
+    assert.deepEqual([by('no final answer').count, by('no final answer').measured], [8, 8]);
+    assert.deepEqual([by('plan ignored').count, by('plan ignored').measured, by('plan ignored').notMeasured], [0, 0, 8]);
+    const lines = taxonomyWords(report);
+    assert.ok(lines.some((line) => /^ {5}\? {2}plan ignored: Not measured: replay the plan/.test(line)), lines.join('\n'));
+  });
+
+  it('sees from a stored replay of an empty plan whether the plan matters', async (t) => {
+    const here = await scene(t);
+    const [leaf] = here.store.episodes({ run: RUN, phase: 'evaluate', iteration: 4, offset: 0, limit: 1 });
+    const plan = here.store.chain(leaf?.leaf ?? 0)[0]?.id ?? 0;
+    const ignored = () => taxonomyReport(here.store, RUN, []).detectors.find(({ name }) => name === 'plan ignored');
+    // Another plan tells nothing of no plan.
+    await replayMessage({ message: plan, alternatives: 1, replays: 3, text: 'other' }, { ...here.dependencies, policy: here.policy, credit: LOO }, { cancelled: () => false, onProgress: () => undefined });
+    assert.equal(ignored()?.measured, 0);
+    await replayMessage({ message: plan, alternatives: 1, replays: 3, text: '' }, { ...here.dependencies, policy: here.policy, credit: LOO }, { cancelled: () => false, onProgress: () => undefined });
+    const found = ignored();
+    // The scripted actor's words depend on its context, so on the plan.
+    assert.deepEqual([found?.count, found?.measured, found?.notMeasured], [0, 1, 7]);
+  });
+});
+
+describe('energy', () => {
+  it('adds up the packages, over a counter that starts again, and is null where the system does not tell', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'c3-rapl-'));
+    t.after(() => { rmSync(folder, { recursive: true, force: true }); });
+    const write = (name: string, energy: number): void => {
+      mkdirSync(join(folder, name), { recursive: true });
+      writeFileSync(join(folder, name, 'energy_uj'), `${String(energy)}\n`);
+      writeFileSync(join(folder, name, 'max_energy_range_uj'), '10000000\n');
+    };
+    write('intel-rapl:0', 1_000_000);
+    write('intel-rapl:1', 9_000_000);
+    write('intel-rapl:0:0', 5);
+    const stop = startEnergy(folder);
+    write('intel-rapl:0', 3_500_000);
+    write('intel-rapl:1', 500_000);
+    write('intel-rapl:0:0', 9_000_000);
+    assert.equal(stop(), 2.5 + 1.5);
+    rmSync(join(folder, 'intel-rapl:1'), { recursive: true });
+    assert.equal(stop(), null);
+    assert.equal(startEnergy(join(folder, 'absent'))(), null);
+  });
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { evaluatorNamed, evaluatorProblem, type Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { EVALUATORS, type EvaluatorName } from '../../../src/evaluate/names.ts';
+import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
+import type { Instance } from '../../../src/shared/records.ts';
+
+const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
+const instance = (answer: string, tests?: Instance['tests']): Instance => ({ uid: 'item', uidSha: 'ab', question: 'q', answer, source: 'test', level: null, ...(tests === undefined ? {} : { tests }) });
+
+/** Says what it was asked. */
+const asked: { rule: PassRule; code: string; uidSha: string | null }[] = [];
+const named = (name: EvaluatorName, stated = false): Evaluator =>
+  evaluatorNamed(name, stated, (rule) => ({
+    grade: (code, _, uidSha) => {
+      asked.push({ rule, code, uidSha: uidSha ?? null });
+      return Promise.resolve(code.includes('broken') ? masked('sandbox', 'It did not start.') : scored(0.5, 'partly', '', 1, 2));
+    },
+  }));
+
+test('each name scores by its rule, and auto by what the instance has', async () => {
+  // 10+4 has the value; only a stated number is an answer of the arithmetic task.
+  const sums = await Promise.all(EVALUATORS.map(async (name) => [name, (await named(name).evaluate(instance('14'), '#### 10+4')).score] as const));
+  assert.deepEqual(Object.fromEntries(sums), { auto: 1, answer: 0, math: 1, 'math-lenient': 1, python: 1, 'python-fraction': 1 });
+  assert.equal((await named('auto', true).evaluate(instance('14'), '#### 10+4')).score, 0);
+  assert.equal((await named('math').evaluate(instance('3'), '#### 3.1')).score, 0);
+  assert.equal((await named('math-lenient').evaluate(instance('3'), '#### 3.1')).score, 1);
+});
+
+test('code goes to the tests with what stands before it, without its fences', async () => {
+  asked.length = 0;
+  assert.deepEqual(await named('auto', true).evaluate(instance('', TESTS), 'Here:\n```python\ndef f(x): return x\n```'), { score: 0.5, rule: 'partly' });
+  await named('python-fraction').evaluate(instance('', TESTS), 'x = 1');
+  assert.deepEqual(asked, [
+    { rule: 'strict', code: 'import math\ndef f(x): return x\n', uidSha: 'ab' },
+    { rule: 'fraction', code: 'import math\nx = 1', uidSha: 'ab' },
+  ]);
+  assert.deepEqual(await named('python').evaluate(instance('', TESTS), 'broken'), { score: null, rule: 'sandbox', masked: 'It did not start.' });
+});
+
+test('instances without tests are refused where tests are to score them', () => {
+  assert.equal(evaluatorProblem('auto', [instance('1')]), null);
+  assert.equal(evaluatorProblem('python', [instance('', TESTS)]), null);
+  assert.match(evaluatorProblem('python', [instance('', TESTS), instance('1')]) ?? '', /instance "item" has none; give it tests, or choose evaluator: auto/);
+});

@@ -1,0 +1,15 @@
+import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
+import { PythonGrader, type PythonBackend, type PythonGraderOptions } from '../../../../src/evaluate/python/grader.ts';
+import { checkNative } from '../../../../src/evaluate/python/native.ts';
+import type { PythonTests } from '../../../../src/evaluate/python/rules.ts';
+
+/** All backends of this machine: both, or, where nothing can keep the user's Python apart, the bundled one. */
+export const BACKENDS: readonly PythonBackend[] = await checkNative().then(
+  () => ['bundled', 'python3'] as const,
+  () => ['bundled'] as const,
+);
+
+/** Tests of the forms; what is not given is empty. */
+export const tests = (given: Partial<PythonTests>): PythonTests => ({ tests: [], test: '', entryPoint: null, setup: '', ...given });
+
+export const grader = (options: Partial<PythonGraderOptions> = {}): PythonGrader => new PythonGrader({ places: SANDBOX_PLACES, ...options });

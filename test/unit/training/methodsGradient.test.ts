@@ -1,0 +1,115 @@
+/** Every method's expected update on a team that is small enough to go through every outcome of an iteration (equation 21, for both roles). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
+import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
+import { EvaluatorBudget } from '../../../src/replay/budget.ts';
+import { alternativeReturns, type TreeCreditRule } from '../../../src/replay/record.ts';
+import { callsOf, grow, type TreeNode } from '../../../src/replay/tree.ts';
+import type { Instance } from '../../../src/shared/records.ts';
+import { renderPlain } from '../../../src/team/render.ts';
+import type { Judged, MethodSettings } from '../../../src/training/methods/method.ts';
+import { methodNamed, type MethodName } from '../../../src/training/methods/methods.ts';
+import { ENVIRONMENT, instances, NEVER, PAIR, positionsOf, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
+
+const BUDGET = 4;
+const SETTINGS: MethodSettings = { fanout: [2, 2], evaluator_budget: BUDGET, credit: { estimator: 'loo', alpha: 0.75, group_normalise: false, common_random_numbers: true, return_clip: 10 } };
+const INSTANCE: Instance = instances(1)[0] ?? assert.fail();
+
+/** Logit of saying `1`: of the reasoner, then of the actor after the plan 0 and after the plan 1. */
+const PARAMETERS = [0.4, -0.7, 0.9];
+const SCORES: Readonly<Record<string, number>> = { '0 0': 1, '0 1': 0, '1 0': 0.25, '1 1': 0.75 };
+/** Of the first state, and of those after the plan 0 and the plan 1; as wrong as a head may be. */
+const VALUES = [0.3, 0.9, -0.2];
+const chance = (logit: number, said: string): number => 1 / (1 + Math.exp(said === '1' ? -logit : logit));
+/** d log pi / d logit. */
+const slope = (logit: number, said: string): number => (said === '1' ? 1 : 0) - chance(logit, '1');
+
+function expectedReturn([plan = 0, first = 0, second = 0]: readonly number[]): number {
+  return Object.entries(SCORES).reduce((sum, [said, score]) => sum + score * chance(plan, said.slice(0, 1)) * chance(said.startsWith('1') ? second : first, said.slice(2)), 0);
+}
+/** By central differences. */
+const GRADIENT = PARAMETERS.map((_, k) => {
+  const moved = (by: number): number => expectedReturn(PARAMETERS.map((one, index) => (index === k ? one + by : one)));
+  return (moved(1e-5) - moved(-1e-5)) / 2e-5;
+});
+
+/** Scores nothing yet: what a message is worth depends on its plan too. */
+const LATER: Evaluator = { name: 'later', evaluate: () => Promise.resolve({ score: 0, rule: 'later' }) };
+
+/** Says what it is told, one bit a request. */
+class ToldPolicy implements Policy {
+  readonly snapshot = SNAPSHOT;
+  readonly environment = ENVIRONMENT;
+  readonly seeded = true;
+  asked = 0;
+  private readonly bits: number;
+
+  constructor(bits: number) {
+    this.bits = bits;
+  }
+
+  answer(requests: readonly PolicyRequest[], { onAnswer }: { readonly onAnswer?: (index: number, answer: PolicyAnswer) => void }): Promise<PolicyAnswer[]> {
+    const answers = requests.map((): PolicyAnswer => {
+      const text = String((this.bits >> this.asked++) & 1);
+      return { text, prompt: new Int32Array(), tokens: Int32Array.from(Buffer.from(text)), logprobs: new Float32Array(1), finish: 'end', reusedTokens: 0 };
+    });
+    for (const [index, answer] of answers.entries()) onAnswer?.(index, answer);
+    return Promise.resolve(answers);
+  }
+
+  typed(): Promise<PolicyAnswer> {
+    return Promise.reject(new Error('Nothing is typed here.'));
+  }
+}
+
+const parameterOf = ({ parent }: TreeNode): number => (parent === null ? 0 : parent.answer.text === '1' ? 2 : 1);
+const logitOf = (node: TreeNode): number => PARAMETERS[parameterOf(node)] ?? NaN;
+/** Of the state, and of what is said in it where that is judged. */
+const valueOf = (node: TreeNode, judged: Judged | null): number => (VALUES[parameterOf(node)] ?? NaN) + (judged === 'message' && node.answer.text === '1' ? 0.35 : 0);
+const below = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...below(node.children)]);
+
+function creditsOf(siblings: readonly TreeNode[], rule: TreeCreditRule): Map<TreeNode, number> {
+  const own = rule(siblings.map((node) => alternativeReturns(node, 10)), siblings);
+  return new Map([...siblings.map((node, index) => [node, own[index]?.value ?? 0] as const), ...siblings.flatMap((node) => [...creditsOf(node.children, rule)])]);
+}
+
+/** Per role, E[mean over its messages of credit times grad log pi], over every iteration that can be; and what all of them cost. */
+async function expectedUpdate(name: MethodName, settings: MethodSettings): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
+  const method = methodNamed(name);
+  const fanout = method.fanout(settings, PAIR);
+  const messages = fanout.reduce<number[]>((levels, count) => [...levels, (levels.at(-1) ?? 1) * count], []);
+  const update = PARAMETERS.map(() => 0);
+  const calls = new Set<number>();
+  let total = 0;
+  for (let bits = 0; bits < 2 ** messages.reduce((sum, count) => sum + count, 0); bits++) {
+    const roots = await grow(
+      { protocol: PAIR, render: renderPlain, policy: new ToldPolicy(bits), evaluator: LATER, budget: new EvaluatorBudget(BUDGET), sampling: SAMPLING, seed: 0, scope: 'iteration:1', commonRandomNumbers: method.commonRandomNumbers(settings) },
+      starts([INSTANCE]), positionsOf(PAIR), fanout, NEVER,
+    );
+    const nodes = below(roots);
+    for (const node of nodes) if (node.parent !== null) node.score = { score: SCORES[`${node.parent.answer.text} ${node.answer.text}`] ?? NaN, rule: 'table' };
+    const likely = nodes.reduce((product, node) => product * chance(logitOf(node), node.answer.text), 1);
+    total += likely;
+    calls.add(roots.reduce((sum, node) => sum + callsOf(node), 0));
+    for (const [node, credit] of creditsOf(roots, method.credits(roots, settings, new Map(nodes.map((node) => [node, valueOf(node, method.judged(settings))]))))) {
+      const k = parameterOf(node);
+      update[k] = (update[k] ?? 0) + (likely * credit * slope(logitOf(node), node.answer.text)) / (messages[node.position] ?? NaN);
+    }
+  }
+  return { update, total, calls };
+}
+
+describe('the expected update of a method', () => {
+  // Leave-one-out is unbiased; a mean that holds the own return shortens it by (n - 1) / n, n being the alternatives compared: two, or four episodes.
+  // So is the return against any value that knows the state only.
+  for (const [name, factor, estimator = 'loo'] of [['c3', 1], ['c3_no_replay', 1], ['c3_full_mean', 1 / 2], ['magrpo', 3 / 4], ['mappo', 1], ['c3', 1, 'value_assisted']] as const) {
+    it(`is that of the expected return for both roles, times ${String(factor)}: ${name}, ${estimator}`, async () => {
+      const { update, total, calls } = await expectedUpdate(name, { ...SETTINGS, credit: { ...SETTINGS.credit, estimator } });
+      assert.ok(Math.abs(total - 1) < 1e-12, 'every outcome is there');
+      assert.deepEqual([...calls], [BUDGET]);
+      assert.ok(GRADIENT.every((one) => Math.abs(one) > 1e-2));
+      for (const [k, value] of GRADIENT.entries()) assert.ok(Math.abs((update[k] ?? NaN) - factor * value) < 1e-9, `${name} [${String(k)}]: ${String(update[k])} is not ${String(factor * value)}`);
+    });
+  }
+});

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { pretrainRecipe } from '../../../src/training/pretrainRecipes.ts';
+
+it('the recipe of the arithmetic team is the one that made its weights', () => {
+  assert.deepEqual(pretrainRecipe('arithmetic'), {
+    task: 'arithmetic',
+    seed: 1,
+    phases: [
+      { steps: 1200, levels: [0, 0, 0, 0, 1, 1, 1, 1], hasty: { short: 0, long: 0 }, peak: 2.5e-3, warmupFraction: 0.03, floorFraction: 0.1 },
+      { steps: 100, levels: [1, 1, 1, 1], hasty: { short: 0.4, long: 0.7 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
+    ],
+    problemsPerStep: 32,
+    vocabularySize: 1024,
+    architecture: { hiddenSize: 192, intermediateSize: 512, layers: 4, heads: 6, keyValueHeads: 3, headDim: 32, rmsEpsilon: 1e-6, ropeTheta: 10000, maxPositions: 2048, tieEmbeddings: true },
+  });
+});
