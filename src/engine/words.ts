@@ -31,6 +31,11 @@ function lostWords({ lostEvaluatorCalls = 0 }: RunSummary): string {
   return lostEvaluatorCalls === 0 ? '' : `, and at most ${String(lostEvaluatorCalls)} more whose results were lost in interruptions`;
 }
 
+/** A row only where there is something to say. */
+function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
+  return maskedEpisodes === 0 ? [] : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they count nowhere`]];
+}
+
 export function summaryWords(summary: RunSummary): string {
   const { tokens, decisions } = summary;
   const rows: [string, string][] = [
@@ -39,6 +44,7 @@ export function summaryWords(summary: RunSummary): string {
     ['pass@1 (sampled)', `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`],
     ['  difference', points(summary.passAt1.difference)],
     ['evaluator calls', `${String(summary.evaluatorCalls)}${lostWords(summary)}`],
+    ...maskedRow(summary),
     ['tokens', `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion`],
     ['decisions', Object.entries(decisions).map(([role, count]) => `${role} ${String(count)}`).join(', ')],
     ['training', `${String(summary.steps)} steps in ${summary.seconds.toFixed(1)} s`],

@@ -306,6 +306,8 @@ export interface RunSummary {
   readonly evaluatorCalls: number;
   /** Further calls, at most, whose results were lost when the run was interrupted. Absent in runs that were stored before these were counted. */
   readonly lostEvaluatorCalls?: number;
+  /** Episodes that the evaluator failed to score; they count nowhere. Absent in runs that were stored before these were counted. */
+  readonly maskedEpisodes?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
   readonly accuracy: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };

@@ -7,7 +7,7 @@ import type { Session } from './sqlite.ts';
 import type { Page, Round, StoreCounts, StoreReader } from './types.ts';
 
 type RunReaders = Pick<StoreReader, 'run' | 'runConfig' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'snapshots' | 'snapshotsOfRun'
-  | 'instance' | 'environment' | 'episodes' | 'countEpisodes' | 'counts'>;
+  | 'instance' | 'environment' | 'episodes' | 'countEpisodes' | 'maskedEpisodes' | 'counts'>;
 
 type RunRow = Omit<RunRecord, 'summary'> & { readonly summary: string | null };
 type StepRow = Omit<Step, 'metrics' | 'ledger'> & { readonly metrics: string | null; readonly ledger: string };
@@ -40,6 +40,7 @@ export function runReaders(session: Session): RunReaders {
     FROM episode JOIN instance ON instance.id = episode.instance
     WHERE run = @run AND phase = @phase AND iteration = @iteration ORDER BY episode.id LIMIT @limit OFFSET @offset`);
   const countEpisodes = db.prepare<[Round], number>('SELECT count(*) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration').pluck();
+  const masked = db.prepare<[string], number>(`SELECT count(*) FROM episode WHERE run = ? AND phase <> 'replay' AND return IS NULL`).pluck();
   const counts = db.prepare<[], StoreCounts>(`
     SELECT (SELECT count(*) FROM run) AS runs, (SELECT count(*) FROM instance) AS instances, (SELECT count(*) FROM decision) AS decisions,
       (SELECT count(*) FROM episode) AS episodes, (SELECT count(*) FROM bucket) AS buckets, (SELECT count(*) FROM replay) AS replays,
@@ -58,6 +59,7 @@ export function runReaders(session: Session): RunReaders {
     environment: guarded(session, (id) => environment.get(id) ?? notFound(session, 'environment', id)),
     episodes: guarded(session, (query) => episodes.all({ ...query, ...checkedPage(query) })),
     countEpisodes: guarded(session, (round) => countEpisodes.get(round) ?? 0),
+    maskedEpisodes: guarded(session, (of) => masked.get(of) ?? 0),
     counts: guarded(session, () => counts.get() ?? notFound(session, 'row of', 'counts')),
   };
 }

@@ -223,6 +223,8 @@ export interface StoreReader {
   /** Episodes of a round in the order in which they were appended. */
   episodes(query: Round & Page): Episode[];
   countEpisodes(round: Round): number;
+  /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
+  maskedEpisodes(run: string): number;
   /** The messages of a training iteration in the order in which they were appended: buckets, then alternatives. */
   trainingMessages(run: string, iteration: number, estimator: string): TrainingMessage[];
   /** What a run's own decisions cost (replay requests left out), positions in the order in which they first came. */

@@ -156,6 +156,7 @@ class Run {
       steps: config.steps,
       evaluatorCalls: cost.evaluatorCalls,
       lostEvaluatorCalls: account.lostCalls,
+      maskedEpisodes: store.maskedEpisodes(this.id),
       tokens: cost.tokens,
       decisions: cost.decisions,
       accuracy: compare('greedy'),
@@ -182,13 +183,14 @@ class Run {
       }
       const started = clock();
       const report = await learn(this.learning, iteration);
-      const metrics = { meanReturn: this.meanReturn(iteration), ...report, generateSeconds: this.account.samplingSeconds, trainSeconds: clock() - started };
+      const { meanReturn, masked } = this.outcome(iteration);
+      const metrics = { meanReturn, ...report, generateSeconds: this.account.samplingSeconds, trainSeconds: clock() - started };
       const trained = await runtime.freeze();
       await this.keep(iteration, trained, metrics);
       // A step without any credited message gives the same weights again.
       if (snapshot !== base && snapshot !== trained) await runtime.releaseSnapshot(snapshot);
       snapshot = trained;
-      this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${metrics.meanReturn.toFixed(3)}`, metrics);
+      this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${meanReturn.toFixed(3)}${masked === 0 ? '' : `, ${String(masked)} episodes not scored`}`, metrics);
     }
     return snapshot;
   }
@@ -235,12 +237,13 @@ class Run {
     await removeOldCheckpoints(snapshotFolder, this.id, this.config);
   }
 
-  /** Mean return of an iteration's episodes, masked ones left out. */
-  private meanReturn(iteration: number): number {
+  /** Mean return of an iteration's episodes, masked ones left out and counted. */
+  private outcome(iteration: number): { readonly meanReturn: number; readonly masked: number } {
     const { store } = this.dependencies;
     const round = { run: this.id, phase: 'train', iteration } as const;
-    const returns = store.episodes({ ...round, offset: 0, limit: store.countEpisodes(round) }).flatMap((episode) => episode.return ?? []);
-    return returns.length === 0 ? 0 : mean(returns);
+    const episodes = store.episodes({ ...round, offset: 0, limit: store.countEpisodes(round) });
+    const returns = episodes.flatMap((episode) => episode.return ?? []);
+    return { meanReturn: returns.length === 0 ? 0 : mean(returns), masked: episodes.length - returns.length };
   }
 
   private async restore(iteration: number): Promise<string> {

@@ -16,4 +16,9 @@ describe('summaryWords', () => {
     // None were lost, or a run that was stored before they were counted.
     for (const summary of [{ ...SUMMARY, lostEvaluatorCalls: 0 }, SUMMARY]) assert.equal(callsOf(summary), '  evaluator calls   48');
   });
+
+  it('says how many episodes could not be scored, where there are any', () => {
+    assert.match(summaryWords({ ...SUMMARY, maskedEpisodes: 3 }), /\n {2}not scored +3 episodes: the evaluator failed; they count nowhere\n/);
+    for (const summary of [{ ...SUMMARY, maskedEpisodes: 0 }, SUMMARY]) assert.doesNotMatch(summaryWords(summary), /not scored/);
+  });
 });

@@ -185,7 +185,7 @@ describe('runTraining', () => {
   });
 
   it('goes on where a step has nothing to learn from', async (t) => {
-    const { start, store } = await begin(t);
+    const { start, store, progress } = await begin(t);
     let calls = 0;
     const breaking: Evaluator = {
       name: 'breaking',
@@ -201,6 +201,8 @@ describe('runTraining', () => {
     assert.deepEqual(store.steps('run-1', 0, 10).map(({ snapshot }) => snapshot), [snapshots[0], snapshots[1], snapshots[1]]);
     assert.deepEqual([summary.accuracy.before, summary.accuracy.after, summary.evaluatorCalls], [null, null, 24]);
     assert.ok(episodesOf(store, 'train', 2).every((episode) => episode.return === null));
+    assert.equal(summary.maskedEpisodes, 16);
+    assert.deepEqual(progress.filter(({ stage, message }) => stage === 'train' && message.includes('mean return')).map(({ message }) => / 8 episodes not scored$/.test(message)), [false, true, true]);
   });
 
   it('evaluates only with no steps', async (t) => {
