@@ -47,8 +47,8 @@ const FULL: Scale = {
   methods: METHODS,
   seeds: [0, 1, 2, 3, 4],
   rates: [3e-5, 1e-4, 3e-4],
-  run: { steps: 36, instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
-  search: { steps: 18, 'evaluation.samples': 4 },
+  run: { steps: 24, instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
+  search: { steps: 12, 'evaluation.samples': 4 },
   sample: { contexts: 40, alternatives: 8, replays: 4, valueSamples: 8 },
 };
 const QUICK: Scale = {
