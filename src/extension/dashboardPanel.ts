@@ -171,7 +171,7 @@ export class Dashboard {
     const outcomes = this.outcomes.of(runs);
     this.outcomesTold = outcomes.length;
     return {
-      runs: runs.map(({ id, title, createdAt }) => ({ id, title: `${title}, ${new Date(createdAt).toLocaleString()}` })),
+      runs: runs.map(({ id, title, createdAt }) => ({ id, title, started: new Date(createdAt).toLocaleString() })),
       run,
       status: shownStatus(run, isBeingWritten(reader.path)),
       compared,

@@ -22,6 +22,8 @@ export const isDashboardState = object({
   compared: runs,
   /** The charts whose tables are open. */
   tables: list(text(200), 100),
+  /** Over how many steps drawn lines are averaged. */
+  smoothing: literal('automatic', 'none', '10', '50'),
 });
 export type DashboardState = Guarded<typeof isDashboardState>;
 
@@ -29,6 +31,8 @@ export type DashboardState = Guarded<typeof isDashboardState>;
 export interface RunChoice {
   readonly id: string;
   readonly title: string;
+  /** The time of day, as the user writes it. */
+  readonly started: string;
 }
 
 /** Where a run stands that this window started. */

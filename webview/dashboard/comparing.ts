@@ -14,6 +14,8 @@ export class RunPicker {
   private readonly choose: (runs: readonly string[]) => void;
   private snapshot: DashboardSnapshot | null = null;
   private drawn = '';
+  /** Asked for, and not told back yet. */
+  private chosen: readonly string[] = [];
 
   /** @param choose hears of the runs chosen, in the order in which they were */
   constructor(choose: (runs: readonly string[]) => void) {
@@ -32,7 +34,8 @@ export class RunPicker {
 
   show(snapshot: DashboardSnapshot): void {
     this.snapshot = snapshot;
-    const chosen = snapshot.compared.length;
+    this.chosen = snapshot.compared.map(({ id }) => id);
+    const chosen = this.chosen.length;
     this.summary.textContent = chosen === 0 ? 'Compare runs' : `Compared with ${count(chosen)} ${chosen === 1 ? 'run' : 'runs'}`;
     this.draw();
   }
@@ -45,9 +48,9 @@ export class RunPicker {
     const drawn = JSON.stringify(others);
     if (drawn !== this.drawn) {
       this.drawn = drawn;
-      replace(this.list, this.list.firstElementChild, ...others.map(({ id, title }) => h('label', {}, h('input', { type: 'checkbox', value: id }), h('bdi', {}, title))));
+      replace(this.list, this.list.firstElementChild, ...others.map(({ id, title, started }) => h('label', {}, h('input', { type: 'checkbox', value: id }), h('span', {}, h('bdi', {}, title), ', ', h('span', { class: 'muted' }, started)))));
     }
-    const chosen = snapshot.compared.map(({ id }) => id);
+    const { chosen } = this;
     const full = chosen.length >= COMPARED_MOST;
     for (const box of this.list.querySelectorAll('input')) {
       box.checked = chosen.includes(box.value);
@@ -57,8 +60,9 @@ export class RunPicker {
   }
 
   private toggle(run: string, on: boolean): void {
-    const chosen = this.snapshot?.compared.map(({ id }) => id) ?? [];
-    this.choose(on ? [...chosen.filter((id) => id !== run), run] : chosen.filter((id) => id !== run));
+    const others = this.chosen.filter((id) => id !== run);
+    this.chosen = on ? [...others, run] : others;
+    this.choose(this.chosen);
   }
 }
 

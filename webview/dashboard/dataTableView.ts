@@ -44,6 +44,6 @@ const same = (a: DataRow, b: DataRow | undefined): boolean => b !== undefined &&
 function rowOf({ cells }: DataRow, { columns }: DataTable, named: number): HTMLElement {
   return h('tr', {}, ...cells.map(({ text, raw }, index) => {
     const kind = [columns[index]?.numeric === true ? 'number' : '', raw === null ? 'muted' : ''].join(' ').trim();
-    return index === named ? h('th', { scope: 'row', class: kind }, h('button', { type: 'button', class: 'link leads', tabindex: -1 }, text)) : h('td', { class: kind }, h('bdi', {}, text));
+    return index === named ? h('th', { scope: 'row', class: kind }, h('button', { type: 'button', class: 'link leads', tabindex: -1 }, text)) : h('td', { class: kind }, columns[index]?.numeric === true ? text : h('bdi', {}, text));
   }));
 }

@@ -8,6 +8,8 @@ import type { Line, LinePoint } from './lines.ts';
 export interface DrawnLine {
   readonly line: Line;
   readonly points: readonly LinePoint[];
+  /** Means over steps, which stand for the points; null where these are drawn as they are. */
+  readonly means: readonly { readonly x: number; readonly y: number }[] | null;
   /** Shifts the points to the side, so that those of several lines at the same place can be told apart. In units of x. */
   readonly shift: number;
 }
@@ -130,22 +132,23 @@ function drawBoxes(chart: LineCanvas, { line, points }: DrawnLine): void {
   }
 }
 
-/** Labels at the ends of lines, moved apart where they would meet; labels of single points above these, left out where one stands already. */
+/** Labels at the ends of lines, moved apart where they would meet; labels of single points beside these, left out where one stands already. */
 function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   const { ctx, chartArea } = chart;
   ctx.font = `600 11px ${theme('--vscode-font-family')}`;
   ctx.textBaseline = 'middle';
-  const ends = lines.flatMap(({ line, points, shift }) => {
-    const last = points.at(-1);
+  const ends = lines.flatMap(({ line, points, means, shift }) => {
+    const last = (means ?? points).at(-1);
     return last === undefined || !line.joined || line.label === '' ? [] : [{ text: line.label, look: line.look, ...placeOf(chart, last, shift) }];
   }).sort((a, b) => a.top - b.top);
-  let below = -Infinity;
+  const written: { readonly x: number; readonly y: number }[] = [];
   for (const { text, look, left, top } of ends.length < 2 ? [] : ends) {
-    const y = Math.max(top, below + LABEL_HEIGHT);
-    below = y;
+    const x = Math.min(left + 8, chartArea.right + 6);
+    const y = Math.max(top, ...written.filter((other) => Math.abs(other.x - x) < LABEL_HEIGHT).map((other) => other.y + LABEL_HEIGHT));
+    written.push({ x, y });
     ctx.fillStyle = theme(lookOf(look).colour);
     ctx.textAlign = 'left';
-    ctx.fillText(text, Math.min(left + 8, chartArea.right + 6), y);
+    ctx.fillText(text, x, y);
   }
   const taken: { readonly left: number; readonly right: number; readonly top: number }[] = [];
   for (const { line, points } of lines) {
@@ -153,8 +156,8 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
       if (point.label === undefined || point.label === '') continue;
       const { left, top } = placeOf(chart, point);
       const width = ctx.measureText(point.label).width;
-      const start = Math.min(Math.max(left - width / 2, chartArea.left), chartArea.right - width);
-      const place = { left: start, right: start + width, top: top - 12 };
+      const start = left + 9 + width <= chart.width ? left + 9 : left - 9 - width;
+      const place = { left: start, right: start + width, top };
       if (taken.some((other) => other.left < place.right && place.left < other.right && Math.abs(other.top - place.top) < LABEL_HEIGHT)) continue;
       taken.push(place);
       ctx.fillStyle = theme(lookOf(point.look ?? line.look).colour);

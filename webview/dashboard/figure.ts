@@ -6,6 +6,7 @@ import type { FigureSpec } from './figures.ts';
 import { lastPlace, moved, pointAt, type Line, type Place, type Target } from './lines.ts';
 import { copyPicture, pictureOf } from './picture.ts';
 import { Plot } from './plot.ts';
+import type { Smoothing } from './smoothing.ts';
 import type { View } from './view.ts';
 
 /** What a figure asks of the panel around it. */
@@ -28,6 +29,7 @@ export class Figure {
   private readonly tip = h('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
   private readonly nothing: HTMLElement;
   private readonly latest = h('span', { class: 'latest' });
+  private readonly note = h('p', { class: 'note muted' });
   private readonly tableButton: HTMLButtonElement;
   private readonly table: DataTableView;
   private view: View | null = null;
@@ -48,7 +50,7 @@ export class Figure {
       tool('CSV', `Copy ${spec.title} as CSV`, () => { this.copyTable(); }),
       tool('PNG', `Copy ${spec.title} as PNG`, () => { void this.copyPicture(); }),
     );
-    this.element = h('figure', { 'aria-label': spec.title }, h('figcaption', {}, h('span', { class: 'name' }, spec.title), this.latest, tools), this.frame, spec.note === null ? null : h('p', { class: 'note muted' }, spec.note), this.table.element);
+    this.element = h('figure', { 'aria-label': spec.title }, h('figcaption', {}, h('span', { class: 'name' }, spec.title), this.latest, tools), this.frame, this.note, this.table.element);
     this.openTable(tableOpen, false);
     this.listen();
   }
@@ -57,10 +59,11 @@ export class Figure {
     return !this.table.element.hidden;
   }
 
-  show(view: View): void {
+  show(view: View, smoothing: Smoothing): void {
     this.view = view;
     this.lines = this.spec.lines(view);
-    this.plot.draw(this.lines);
+    const size = this.plot.draw(this.lines, smoothing);
+    this.note.textContent = [this.spec.note, size === null ? null : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : ', the faint one each step'}.`].filter((part) => part !== null).join(' ');
     const empty = this.lines.every(({ points }) => points.length === 0);
     this.nothing.hidden = !empty;
     this.plot.element.classList.toggle('empty-chart', empty);
@@ -119,7 +122,8 @@ export class Figure {
     const to = from === null ? undefined : moved(this.lines, from, event.key);
     if (to === undefined) return;
     event.preventDefault();
-    this.look(this.active === null ? from : to, true);
+    // The first arrow shows where it starts from.
+    this.look(this.active === null && event.key.startsWith('Arrow') ? from : to, true);
   }
 
   private openActive(): void {

@@ -3,6 +3,7 @@ import { h, replace } from '../common/dom.ts';
 import { Figure, type FigureDoors } from './figure.ts';
 import type { FigureSpec } from './figures.ts';
 import { accuracyFigure, paretoFigure } from './outcomeFigures.ts';
+import type { Smoothing } from './smoothing.ts';
 import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from './stepFigures.ts';
 import type { View } from './view.ts';
 
@@ -42,13 +43,13 @@ export class FigureList {
     return [...this.tables];
   }
 
-  show(view: View): void {
+  show(view: View, smoothing: Smoothing): void {
     for (const { grid, specs } of this.groups) {
       const figures = specs(view).map((spec) => this.figureOf(spec));
       const elements = figures.map(({ element }) => element);
       // Elements that stay are not touched: one of them may have the focus.
       if (elements.length !== grid.children.length || elements.some((element, index) => grid.children[index] !== element)) replace(grid, ...elements);
-      for (const figure of figures) figure.show(view);
+      for (const figure of figures) figure.show(view, smoothing);
     }
     for (const figure of this.figures.values()) if (!figure.element.isConnected) figure.leave();
   }

@@ -18,6 +18,8 @@ export interface FigureSpec {
   readonly always: readonly number[];
   /** Boxes are drawn where there is one line of them. */
   readonly boxes: boolean;
+  /** Whether a mean over steps may stand for the line. */
+  readonly smooth: boolean;
   readonly lines: (view: View) => readonly Line[];
   readonly table: (view: View) => DataTable;
   /** The newest value of the chosen run. */
@@ -34,7 +36,7 @@ export const textCell = (text: string): Cell => ({ raw: text, text });
 /** The columns that tell runs apart; none where there is one only. */
 export const runColumns = (view: View): DataTable['columns'] => (view.runs.length < 2 ? [] : [{ name: 'Run', numeric: false }]);
 
-export const runCells = (view: View, { tag, record }: ShownRun): readonly Cell[] => (view.runs.length < 2 ? [] : [textCell(`${tag}: ${record.title}`)]);
+export const runCells = (view: View, { tag, record }: ShownRun): readonly Cell[] => (view.runs.length < 2 ? [] : [{ raw: `${tag}: ${record.title}`, text: tag }]);
 
 /** A share with its interval, in words. */
 export const shareWords = (interval: Interval): string => `${percent1(interval.value)} ${percentBounds(interval)}`;

@@ -8,11 +8,11 @@ export interface Look {
 
 const LOOKS: readonly [Look, ...Look[]] = [
   { colour: '--vscode-charts-blue', dashes: [], marker: 'circle' },
-  { colour: '--vscode-charts-orange', dashes: [6, 3], marker: 'rect' },
-  { colour: '--vscode-charts-green', dashes: [2, 2], marker: 'triangle' },
-  { colour: '--vscode-charts-purple', dashes: [9, 3, 2, 3], marker: 'rectRot' },
+  { colour: '--vscode-charts-yellow', dashes: [6, 3], marker: 'rect' },
+  { colour: '--vscode-charts-purple', dashes: [2, 2], marker: 'triangle' },
+  { colour: '--vscode-charts-green', dashes: [9, 3, 2, 3], marker: 'rectRot' },
   { colour: '--vscode-charts-red', dashes: [12, 4], marker: 'crossRot' },
-  { colour: '--vscode-charts-yellow', dashes: [4, 2, 1, 2], marker: 'star' },
+  { colour: '--vscode-foreground', dashes: [4, 2, 1, 2], marker: 'star' },
 ];
 const QUIET: Look = { colour: '--vscode-descriptionForeground', dashes: [], marker: 'circle' };
 

@@ -20,7 +20,7 @@ const TITLES: Readonly<Record<EvaluationKind, string>> = { greedy: 'Held-out acc
 /** Accuracy on the instances that were held out, before and after training, each with its interval. */
 export function accuracyFigure(kind: EvaluationKind): FigureSpec {
   return {
-    id: `accuracy ${kind}`, title: TITLES[kind], note: 'Lines reach over the 95 % interval.', xAxis: 'step', yAxis: 'accuracy', formatX: count, formatY: percent, always: [0, 1], boxes: false,
+    id: `accuracy ${kind}`, title: TITLES[kind], note: 'Lines reach over the 95 % interval.', xAxis: 'step', yAxis: 'accuracy', formatX: count, formatY: percent, always: [0, 1], boxes: false, smooth: false,
     nothing: 'Known when the run has ended.',
     lines: (view) => view.runs.map(({ tag, record }, look) => ({
       label: tag,
@@ -64,7 +64,7 @@ export function paretoFront(outcomes: readonly RunOutcome[]): readonly RunOutcom
 /** Every finished run of the store: what it reached against what its training took. */
 export function paretoFigure(): FigureSpec {
   return {
-    id: 'pareto', title: 'Accuracy against training tokens', xAxis: 'tokens of training', yAxis: 'greedy accuracy', formatX: compact, formatY: percent, always: [0, 1], boxes: false,
+    id: 'pareto', title: 'Accuracy against training tokens', xAxis: 'tokens of training', yAxis: 'greedy accuracy', formatX: compact, formatY: percent, always: [0, 1], boxes: false, smooth: false,
     note: 'The finished runs of this store, the shown ones by their letters. The stepped line is the Pareto front: no run has more accuracy for as few tokens.',
     nothing: 'No finished run of this store was evaluated.',
     lines: (view) => {

@@ -11,7 +11,8 @@ import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
 import type { Target } from './lines.ts';
 import { ledgerTable, outcomeTable, stageWords } from './summary.ts';
-import { onlyRuns, stepsBetween, viewOf, withWindow, type StepsByRun, type View } from './view.ts';
+import { SMOOTHINGS, type Smoothing } from './smoothing.ts';
+import { onlyRuns, plainTitle, stepsBetween, viewOf, withWindow, type StepsByRun, type View } from './view.ts';
 
 const TYPES: readonly string[] = ['snapshot', 'steps', 'empty', 'failed'] satisfies readonly DashboardFromHost['type'][];
 
@@ -22,6 +23,7 @@ function isFromHost(value: unknown): value is DashboardFromHost {
 /** While steps stream in, they are drawn at most this often. */
 const DRAW_MILLISECONDS = 250;
 const PAUSED = 'paused';
+const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = { automatic: 'Smoothing: automatic', none: 'Smoothing: none', 10: 'Smoothing: 10 steps', 50: 'Smoothing: 50 steps' };
 
 export class DashboardPanel {
   private readonly root: HTMLElement;
@@ -33,12 +35,14 @@ export class DashboardPanel {
   private readonly status = h('span', { class: 'status', role: 'status' });
   private readonly waiting = h('span', { class: 'muted waiting' });
   private readonly pause = button('Pause', () => { this.togglePause(); }, { title: 'Holds the view still while a run goes on' });
+  private readonly smoother = dropdown('Smoothing', (value) => { this.smooth(value); });
   private readonly actions = h('span', { class: 'actions' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly spoken = h('p', { class: 'for-readers', 'aria-live': 'polite' });
   private readonly legend = h('div', { class: 'legend-place' });
   private readonly summary = h('section', { class: 'summary', 'aria-label': 'Summary' });
   private readonly body: HTMLElement;
+  private smoothing: Smoothing = 'automatic';
   private snapshot: DashboardSnapshot | null = null;
   private steps: StepsByRun = new Map();
   private choices = '';
@@ -63,6 +67,8 @@ export class DashboardPanel {
       },
       isDashboardState(state) ? state.tables : [],
     );
+    if (isDashboardState(state)) this.smoothing = state.smoothing;
+    this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
     this.body = h('div', { class: 'dashboard' }, this.legend, this.summary, this.figures.element);
     onThemeChange(() => { this.figures.restyle(); this.drawLegend(true); });
     host.listen((message) => { if (isFromHost(message)) this.receive(message); });
@@ -83,8 +89,9 @@ export class DashboardPanel {
 
   private take(snapshot: DashboardSnapshot): void {
     if (!this.body.isConnected) {
-      const head = h('header', { class: 'panel-head' }, h('h1', {}, 'Run dashboard'), this.chooser, this.picker.element, this.status, h('span', { class: 'push' }), this.waiting, this.pause, this.actions);
+      const head = h('header', { class: 'panel-head' }, h('h1', {}, 'Run dashboard'), this.chooser, this.picker.element, this.status, h('span', { class: 'push controls' }, this.waiting, this.smoother, this.pause, this.actions));
       replace(this.root, head, this.banner, this.body, this.spoken);
+      this.smoother.value = this.smoothing;
     }
     this.snapshot = snapshot;
     this.steps = onlyRuns(this.steps, [snapshot.run, ...snapshot.compared].map(({ id }) => id));
@@ -119,7 +126,7 @@ export class DashboardPanel {
     if (view === null) return;
     replace(this.summary, outcomeTable(view.snapshot), ledgerTable(view.snapshot));
     this.drawLegend();
-    this.figures.show(view);
+    this.figures.show(view, this.smoothing);
   }
 
   private drawLegend(anew = false): void {
@@ -166,7 +173,7 @@ export class DashboardPanel {
     const choices = JSON.stringify(snapshot.runs);
     if (choices !== this.choices) {
       this.choices = choices;
-      replace(this.chooser, ...snapshot.runs.map((run) => option(run.id, run.title)));
+      replace(this.chooser, ...snapshot.runs.map((run) => option(run.id, `${plainTitle(run.title)}, ${run.started}`)));
     }
     this.chooser.value = snapshot.run.id;
   }
@@ -202,6 +209,12 @@ export class DashboardPanel {
     this.host.post({ type: 'choose', run });
   }
 
+  private smooth(value: string): void {
+    this.smoothing = SMOOTHINGS.find((known) => known === value) ?? 'automatic';
+    this.draw();
+    this.keep();
+  }
+
   private compare(runs: readonly string[]): void {
     this.asked = true;
     this.host.post({ type: 'compare', runs });
@@ -209,7 +222,7 @@ export class DashboardPanel {
 
   private keep(): void {
     if (this.snapshot === null) return;
-    this.host.setState({ version: 2, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables });
+    this.host.setState({ version: 2, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing });
   }
 }
 

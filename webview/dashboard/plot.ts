@@ -7,6 +7,7 @@ import { drawBefore, drawBehind, placeOf, type Scene } from './drawing.ts';
 import type { FigureSpec } from './figures.ts';
 import { extent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
 import { lookOf } from './looks.ts';
+import { trailingMeans, windowOf, type Smoothing } from './smoothing.ts';
 
 Chart.register(LinearScale, LineController, LineElement, PointElement);
 
@@ -26,6 +27,7 @@ export class Plot {
   private lines: readonly Line[] = [];
   private scene: Scene = { lines: [], boxes: false };
   private active: Place | null = null;
+  private smoothing: Smoothing = 'automatic';
 
   constructor(spec: FigureSpec) {
     this.spec = spec;
@@ -34,18 +36,22 @@ export class Plot {
     this.chart = new Chart<'line', Data>(canvas, this.configuration());
   }
 
-  draw(lines: readonly Line[]): void {
+  /** @returns over how many steps the drawn means are taken; null where every step is drawn as it is */
+  draw(lines: readonly Line[], smoothing: Smoothing): number | null {
     this.lines = lines;
+    this.smoothing = smoothing;
     if (pointAt(lines, this.active) === null) this.active = null;
-    this.scene = sceneOf(this.spec, lines);
+    const size = this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
+    this.scene = sceneOf(this.spec, lines, size);
     const fresh = this.configuration();
     this.chart.data = fresh.data;
     this.chart.options = fresh.options ?? {};
     this.chart.update('none');
+    return size;
   }
 
   restyle(): void {
-    this.draw(this.lines);
+    this.draw(this.lines, this.smoothing);
   }
 
   /** Marks a point, or none. */
@@ -108,11 +114,13 @@ export class Plot {
     const font = { family: theme('--vscode-font-family'), size: 11 };
     const xs = extent(this.lines, ({ x }) => [x]) ?? { low: 0, high: 1 };
     const ys = extent(this.lines, ({ y, low, high, box }) => [y, low, high, ...(box === null ? [] : scene.boxes ? [box.low, box.high] : [box.lower, box.upper])], spec.always) ?? { low: 0, high: 1 };
-    const margin = scene.boxes || xs.low === xs.high ? 0.6 : scene.lines.some(({ shift }) => shift !== 0) ? 0.06 * (xs.high - xs.low) : 0;
+    // Boxes, points beside each other and points that stand alone need room at the sides.
+    const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
+    const margin = scene.boxes || xs.low === xs.high ? 0.6 : roomy ? 0.06 * (xs.high - xs.low) : 0;
     const labelled = this.lines.length > 1;
     return {
       type: 'line',
-      data: { datasets: scene.lines.map((drawn) => datasetOf(drawn, scene.boxes)) },
+      data: { datasets: scene.lines.flatMap((drawn) => datasetsOf(drawn, scene)) },
       options: {
         animation: false,
         maintainAspectRatio: false,
@@ -140,7 +148,7 @@ export class Plot {
   }
 }
 
-function sceneOf(spec: FigureSpec, lines: readonly Line[]): Scene {
+function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null): Scene {
   const drawn = lines.filter(({ points }) => points.length > 0);
   const boxes = spec.boxes && drawn.length === 1;
   const xs = extent(lines, ({ x }) => [x]);
@@ -155,7 +163,8 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[]): Scene {
       const whiskers = spec.boxes && !boxes ? new Set(spaced(kept.length, MARKERS_DRAWN)) : null;
       return {
         line,
-        shift: intervals && drawn.length > 1 ? (index - (lines.length - 1) / 2) * 0.02 * width : 0,
+        means: size === null ? null : meansOf(points, size),
+        shift: intervals && drawn.length > 1 ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
         points: kept.flatMap((place, order) => {
           const point = points[place];
           if (point === undefined) return [];
@@ -166,23 +175,34 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[]): Scene {
   };
 }
 
-function datasetOf({ line, points, shift }: Scene['lines'][number], boxes: boolean): ChartDataset<'line', Data> {
+function meansOf(points: readonly LinePoint[], size: number): Data {
+  const means = trailingMeans(points.map(({ y }) => y), size);
+  return decimate(means, POINTS_DRAWN).map((index) => ({ x: points[index]?.x ?? 0, y: means[index] ?? 0 }));
+}
+
+/** The points of a line, and its means where these stand for it; beside other lines the points would only hide them. */
+function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
+  const { line, points, means, shift } = drawn;
   const look = lookOf(line.look);
   const colour = theme(look.colour);
-  const marked = new Set(spaced(points.length, points.length > 60 ? MARKERS_DRAWN : points.length));
+  const alone = lines.filter((other) => other.points.length > 0).length < 2;
+  const markers = (length: number): ReadonlySet<number> => new Set(spaced(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
+  const common = { borderColor: colour, borderWidth: 1.5, borderDash: [...look.dashes], tension: 0, clip: 8, showLine: line.joined && !boxes };
+  if (means !== null) {
+    const marked = markers(means.length);
+    const mean = { ...common, data: [...means], pointStyle: look.marker, pointBackgroundColor: colour, pointBorderColor: colour, pointRadius: means.map((_, index) => (marked.has(index) ? 2.5 : 0)) };
+    const faint = `color-mix(in srgb, ${colour} 28%, transparent)`;
+    return alone ? [{ ...common, borderWidth: 1, borderColor: faint, data: points.map(({ x, y }) => ({ x, y })), pointRadius: 0 }, mean] : [mean];
+  }
+  const marked = markers(points.length);
   const own = points.map((point) => lookOf(point.look ?? line.look));
   const colours = own.map((each) => (each === look ? colour : theme(each.colour)));
-  return {
+  return [{
+    ...common,
     data: points.map(({ x, y }) => ({ x: x + shift, y })),
-    showLine: line.joined && !boxes,
-    borderColor: colour,
-    borderWidth: 1.5,
-    borderDash: [...look.dashes],
-    tension: 0,
-    clip: 8,
-    pointRadius: points.map((point, index) => (boxes || !marked.has(index) ? 0 : point.look !== undefined && point.look >= 0 ? 5 : 2.5)),
+    pointRadius: points.map((point, index) => (boxes || (line.joined && !marked.has(index)) ? 0 : point.look !== undefined && point.look >= 0 ? 5 : 2.5)),
     pointStyle: own.map(({ marker }) => marker),
     pointBackgroundColor: colours,
     pointBorderColor: colours,
-  };
+  }];
 }

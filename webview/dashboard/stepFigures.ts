@@ -118,6 +118,7 @@ function figureOf(figure: StepFigure): FigureSpec {
     formatY: figure.formatY ?? to(4),
     always: figure.always ?? [],
     boxes: box !== null,
+    smooth: box === null,
     nothing: 'No step has measured this yet.',
     lines: (view) => view.runs.map(({ tag, record, rows }, look) => ({
       label: tag,

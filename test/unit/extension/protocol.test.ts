@@ -31,7 +31,7 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'openRound', run: 'r', phase: 'train', iteration: 0 },
     { type: 'copy', text: 'x'.repeat(32_000_001) },
   ]) assert.equal(isDashboardToHost(message), false, JSON.stringify(message).slice(0, 80));
-  assert.ok(isDashboardState({ version: 2, run: 'r', compared: ['a'], tables: ['return'] }));
+  assert.ok(isDashboardState({ version: 2, run: 'r', compared: ['a'], tables: ['return'], smoothing: 'none' }));
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);

@@ -7,6 +7,7 @@ import { extent, lastPlace, moved, nearestIndex, type Line, type LinePoint } fro
 import { lookOf } from '../../../webview/dashboard/looks.ts';
 import { accuracyFigure, compact, paretoFigure, paretoFront } from '../../../webview/dashboard/outcomeFigures.ts';
 import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
+import { trailingMeans, windowOf } from '../../../webview/dashboard/smoothing.ts';
 import { onlyRuns, plainTitle, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
 import { interval, outcome, record, row, view } from './dashboardFixture.ts';
 
@@ -101,6 +102,13 @@ test('each role has the quartiles of its credits, and a step without credits non
   assert.deepEqual([only?.y, only?.box?.lower, only?.box?.upper, others], [0, -0.25, 0.25, []]);
   assert.deepEqual(only?.words(), ['step 1', 'median 0.000', 'lower quartile \u22120.250', 'upper quartile 0.250', 'lowest \u22121.000', 'highest 1.000', 'messages 4']);
   assert.deepEqual(varianceFigure().table(shown).rows.map(({ cells }) => cells.map(({ raw }) => raw)), [[1, 0.5, 2], [2, null, null]]);
+});
+
+test('a mean over steps takes those that came before, and none is taken over a short line', () => {
+  assert.deepEqual(trailingMeans([3, 1, 2, 6, 4], 3), [3, 2, 2, 3, 4]);
+  assert.deepEqual(trailingMeans([], 3), []);
+  assert.deepEqual([40, 120, 121, 700, 2000, 90_000].map((length) => windowOf('automatic', length)), [null, null, 5, 10, 20, 200]);
+  assert.deepEqual([windowOf('none', 9999), windowOf('50', 3)], [null, 50]);
 });
 
 test('every point and every row of a table leads to its step; runs that are compared have letters, in the table too', () => {
