@@ -1,12 +1,15 @@
-/** The run dashboard: one panel, which shows the run chosen in it. */
-import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
+/** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
+import { commands, env, ViewColumn, window, type WebviewPanel } from 'vscode';
 import { isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../shared/dashboardProtocol.ts';
 import { messageOf } from '../shared/errors.ts';
+import type { Phase, RunRecord } from '../shared/records.ts';
 import { shownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
+import { report } from './report.ts';
+import { RunOutcomes } from './runOutcomes.ts';
 import type { Services } from './services.ts';
-import { StepHistory } from './stepHistory.ts';
+import { StepHistories } from './stepHistories.ts';
 import { isBeingWritten } from './storeOwner.ts';
 import { Throttle } from './throttle.ts';
 import { webviewFolder, WebviewDoor } from './webviewDoor.ts';
@@ -15,19 +18,32 @@ export const DASHBOARD_VIEW = 'c3.dashboard';
 
 /** The panel is told at most this often. */
 const TELL_MILLISECONDS = 500;
-/** Runs in the chooser, newest first. */
+/** Runs in the choosers and in the Pareto chart, newest first. */
 const RUNS_SHOWN = 200;
+/** The store is read for so long before the editor has its turn. */
+const SLICE_MILLISECONDS = 20;
+
+/** Shows a round of a run in the side bar. */
+export type ShowRound = (run: string, phase: Phase, iteration: number) => Promise<void>;
 
 export class Dashboard {
   private readonly services: Services;
-  private readonly history = new StepHistory();
+  private readonly showRound: ShowRound;
+  private readonly histories = new StepHistories();
+  private readonly outcomes = new RunOutcomes();
   private panel: WebviewPanel | null = null;
   private door: WebviewDoor<DashboardToHost, DashboardFromHost> | null = null;
   /** Null: the newest run. */
   private run: string | null = null;
+  private compared: readonly string[] = [];
+  /** How many steps of each run the page has. */
+  private readonly sent = new Map<string, number>();
+  private outcomesTold = 0;
+  private reading: NodeJS.Immediate | null = null;
 
-  constructor(services: Services) {
+  constructor(services: Services, showRound: ShowRound) {
     this.services = services;
+    this.showRound = showRound;
   }
 
   /** Shows the run, or the newest when none is named. */
@@ -51,7 +67,9 @@ export class Dashboard {
       panel.dispose();
       return;
     }
-    this.run = isDashboardState(state) ? state.run : null;
+    const kept = isDashboardState(state) ? state : null;
+    this.run = kept?.run ?? null;
+    this.compared = kept?.compared ?? [];
     this.adopt(panel);
   }
 
@@ -66,13 +84,21 @@ export class Dashboard {
       disposables.dispose();
       this.panel = null;
       this.door = null;
+      this.compared = [];
     });
   }
 
   private receive(message: DashboardToHost): void {
     switch (message.type) {
-      case 'ready': this.tell(); break;
-      case 'choose': this.run = message.run; this.tell(); break;
+      case 'ready': this.sent.clear(); this.tell(); break;
+      case 'choose':
+        this.run = message.run;
+        this.compared = this.compared.filter((run) => run !== message.run);
+        this.tell();
+        break;
+      case 'compare': this.compared = message.runs; this.tell(); break;
+      case 'openRound': void this.showRound(message.run, message.phase, message.iteration).catch((error: unknown) => report(error, this.services.log)); break;
+      case 'copy': void env.clipboard.writeText(message.text); break;
       case 'startRun': void commands.executeCommand('c3.startRun'); break;
       case 'resumeRun': void commands.executeCommand('c3.resumeRun', message.run); break;
       case 'cancelRun': this.services.runs.cancel(); break;
@@ -80,28 +106,77 @@ export class Dashboard {
     }
   }
 
+  /** Tells what is known at once, and reads on from there. */
   private tell(): void {
+    this.attempt((reader) => {
+      const runs = reader?.runs(0, RUNS_SHOWN) ?? [];
+      const run = reader === null ? undefined : this.chosen(reader, runs);
+      if (reader === null || run === undefined) {
+        this.door?.post({ type: 'empty' });
+        return;
+      }
+      const compared = this.compared.filter((id) => id !== run.id).flatMap((id) => runs.find((candidate) => candidate.id === id) ?? []);
+      const shown = [run, ...compared].map(({ id }) => id);
+      for (const id of this.sent.keys()) if (!shown.includes(id)) this.sent.delete(id);
+      this.door?.post({ type: 'snapshot', snapshot: this.snapshot(reader, runs, run, compared) });
+      for (const id of shown) this.sendSteps(id);
+      this.readOn(shown, runs);
+    });
+  }
+
+  /** One turn of reading after another, each followed by the editor's own work, until nothing is left or something newer is told. */
+  private readOn(shown: readonly string[], runs: readonly RunRecord[]): void {
+    if (this.reading !== null) clearImmediate(this.reading);
+    this.reading = setImmediate(() => {
+      this.reading = null;
+      this.attempt((reader) => {
+        if (reader === null) return;
+        const until = performance.now() + SLICE_MILLISECONDS;
+        let open = true;
+        while (open && performance.now() < until) open = shown.some((id) => this.histories.advance(reader, id)) || this.outcomes.advance(reader, runs);
+        for (const id of shown) this.sendSteps(id);
+        if (open) this.readOn(shown, runs);
+        else if (this.outcomesTold !== this.outcomes.of(runs).length) this.tell();
+      });
+    });
+  }
+
+  private sendSteps(run: string): void {
+    const rows = this.histories.rows(run);
+    const from = this.sent.get(run) ?? 0;
+    if (rows.length === from) return;
+    // Fewer than were sent: they were read anew.
+    const start = rows.length < from ? 0 : from;
+    this.door?.post({ type: 'steps', window: { run, from: start, rows: rows.slice(start) } });
+    this.sent.set(run, rows.length);
+  }
+
+  /** Works with the store while a page listens; what fails is told in the panel. */
+  private attempt(work: (reader: StoreReader | null) => void): void {
     if (this.door?.open !== true) return;
     try {
-      const reader = this.services.store.reader();
-      const snapshot = reader === null ? null : this.snapshot(reader);
-      this.door.post(snapshot === null ? { type: 'empty' } : { type: 'snapshot', snapshot });
+      work(this.services.store.reader());
     } catch (error) {
       this.services.log.error(messageOf(error));
       this.door.post({ type: 'failed', message: messageOf(error) });
     }
   }
 
-  private snapshot(reader: StoreReader): DashboardSnapshot | null {
-    const runs = reader.runs(0, RUNS_SHOWN);
-    const run = this.run === null ? runs[0] : runs.find((candidate) => candidate.id === this.run) ?? reader.run(this.run);
-    if (run === undefined) return null;
+  private chosen(reader: StoreReader, runs: readonly RunRecord[]): RunRecord | undefined {
+    return this.run === null ? runs[0] : runs.find((candidate) => candidate.id === this.run) ?? reader.run(this.run);
+  }
+
+  private snapshot(reader: StoreReader, runs: readonly RunRecord[], run: RunRecord, compared: readonly RunRecord[]): DashboardSnapshot {
     const current = this.services.runs.current;
+    const outcomes = this.outcomes.of(runs);
+    this.outcomesTold = outcomes.length;
     return {
-      runs: runs.map(({ id, title, createdAt }) => ({ id, title: `${title}, ${new Date(createdAt).toLocaleString()}` })),
+      runs: runs.map(({ id, title, createdAt }) => ({ id, title, started: new Date(createdAt).toLocaleString() })),
       run,
       status: shownStatus(run, isBeingWritten(reader.path)),
-      ...this.history.read(reader, run.id),
+      compared,
+      ledger: reader.latestLedger(run.id),
+      outcomes,
       live: current?.run === run.id ? { stage: current.stage, done: current.done, total: current.total } : null,
     };
   }

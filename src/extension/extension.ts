@@ -27,7 +27,7 @@ export function activate(context: ExtensionContext): void {
   const tree = new RunsTree(store, log);
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
-  const dashboard = new Dashboard(services);
+  const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
   const doctor = new Doctor(engine);
   const modelFolders = new ModelFolders(context.workspaceState);
   const model = new ModelPanel(services, modelFolders);

@@ -1,5 +1,5 @@
 /** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
+import { EVALUATION_ROUNDS, type EvaluationRound } from '../shared/evaluationRounds.ts';
 import type { Episode, Phase, RunRecord, Step } from '../shared/records.ts';
 import { isResumable, shownStatus, type ShownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
@@ -50,7 +50,7 @@ export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode;
 /** The list at the top of the tree. */
 export const TOP = 'runs';
 
-type Reader = Pick<StoreReader, 'path' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'message'>;
+type Reader = Pick<StoreReader, 'path' | 'run' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'message'>;
 
 /** How many items of each list are shown. */
 export class Limits {
@@ -62,6 +62,11 @@ export class Limits {
 
   grow(list: string): void {
     this.limits.set(list, this.of(list) + PAGE);
+  }
+
+  /** Shows at least the first so many, in whole pages. */
+  atLeast(list: string, items: number): void {
+    this.limits.set(list, Math.max(this.of(list), PAGE * Math.ceil(items / PAGE)));
   }
 }
 
@@ -77,6 +82,56 @@ function runs(reader: Reader, limits: Limits): readonly RunsNode[] {
   return withMore(runNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
 }
 
+/** The node that a node stands under; undefined at the top. */
+export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
+  switch (node.kind) {
+    case 'run': return undefined;
+    case 'round': return runNode(reader, node.run);
+    case 'episode': return roundNode(reader, node.episode);
+    case 'more': return node.parent ?? undefined;
+  }
+}
+
+/** The node of a step or an evaluation; the lists above it are made long enough to hold it. @throws C3Error('input') for a run that is not there */
+export function findRound(reader: Reader, round: Pick<Episode, 'run' | 'phase' | 'iteration'>, limits: Limits): RoundNode | undefined {
+  const run = runNode(reader, round.run);
+  const found = roundNode(reader, round);
+  if (found === undefined) return undefined;
+  for (let offset = 0, open = true; open; offset += PAGE) {
+    const page = reader.runs(offset, PAGE);
+    const place = page.findIndex(({ id }) => id === round.run);
+    if (place >= 0) limits.atLeast(TOP, offset + place + 1);
+    open = place < 0 && page.length === PAGE;
+  }
+  // Steps are numbered from 1 without gaps.
+  if (round.phase === 'train') limits.atLeast(run.id, round.iteration);
+  return found;
+}
+
+function runNode(reader: Pick<Reader, 'path' | 'run'>, id: string): RunNode {
+  const run = reader.run(id);
+  return { kind: 'run', id: run.id, run, status: shownStatus(run, isBeingWritten(reader.path)) };
+}
+
+function roundNode(reader: Reader, { run, phase, iteration }: Pick<Episode, 'run' | 'phase' | 'iteration'>): RoundNode | undefined {
+  if (phase === 'train') {
+    const [step] = iteration < 1 ? [] : reader.steps(run, iteration - 1, 1);
+    return step?.iteration === iteration ? stepNode(run, step) : undefined;
+  }
+  const round = phase === 'evaluate' ? EVALUATION_ROUNDS.find((known) => known.iteration === iteration) : undefined;
+  return round === undefined ? undefined : evaluationNode(reader, run, round);
+}
+
+function stepNode(run: string, step: Step): RoundNode {
+  return { kind: 'round', id: `${run}/train/${String(step.iteration)}`, run, phase: 'train', iteration: step.iteration, label: `Step ${String(step.iteration)}`, episodes: step.episodes, step };
+}
+
+/** Undefined where nothing was evaluated. */
+function evaluationNode(reader: Pick<Reader, 'countEpisodes'>, run: string, { iteration, stage, kind }: EvaluationRound): RoundNode | undefined {
+  const episodes = reader.countEpisodes({ run, phase: 'evaluate', iteration });
+  return episodes === 0 ? undefined : { kind: 'round', id: `${run}/evaluate/${String(iteration)}`, run, phase: 'evaluate', iteration, label: `Evaluation ${stage}, ${kind}`, episodes, step: null };
+}
+
 /** Every run that can be taken to its end, newest first. */
 export function resumableRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
   return runNodes(reader, reader.countRuns()).filter(({ status }) => isResumable(status));
@@ -89,19 +144,10 @@ function runNodes(reader: Pick<Reader, 'path' | 'runs'>, limit: number): readonl
 
 function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNode[] {
   const run = node.run.id;
-  const evaluations = EVALUATION_ROUNDS.flatMap((round): { readonly stage: string; readonly node: RoundNode }[] => {
-    const found = reader.countEpisodes({ run, phase: 'evaluate', iteration: round.iteration });
-    const label = `Evaluation ${round.stage}, ${round.kind}`;
-    return found === 0 ? [] : [{ stage: round.stage, node: { kind: 'round', id: `${run}/evaluate/${String(round.iteration)}`, run, phase: 'evaluate', iteration: round.iteration, label, episodes: found, step: null } }];
-  });
-  const steps = reader.steps(run, 0, limits.of(node.id)).map((step): RoundNode => ({
-    kind: 'round', id: `${run}/train/${String(step.iteration)}`, run, phase: 'train', iteration: step.iteration, label: `Step ${String(step.iteration)}`, episodes: step.episodes, step,
-  }));
-  return [
-    ...evaluations.filter(({ stage }) => stage === 'before').map((evaluation) => evaluation.node),
-    ...withMore(steps, node.id, node, reader.countSteps(run)),
-    ...evaluations.filter(({ stage }) => stage === 'after').map((evaluation) => evaluation.node),
-  ];
+  const evaluations = (when: EvaluationRound['stage']): readonly RoundNode[] =>
+    EVALUATION_ROUNDS.filter(({ stage }) => stage === when).flatMap((round) => evaluationNode(reader, run, round) ?? []);
+  const steps = reader.steps(run, 0, limits.of(node.id)).map((step) => stepNode(run, step));
+  return [...evaluations('before'), ...withMore(steps, node.id, node, reader.countSteps(run)), ...evaluations('after')];
 }
 
 function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {

@@ -1,10 +1,11 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
 import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type TreeDataProvider, type TreeView } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
+import type { Phase } from '../shared/records.ts';
 import type { ShownStatus } from '../shared/runStatus.ts';
 import { Disposables } from './disposables.ts';
 import type { Log } from './log.ts';
-import { childrenOf, Limits, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
+import { childrenOf, findRound, Limits, parentOf, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -54,6 +55,20 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
       if (node === undefined) this.tell(false, error.message);
       return [];
     }
+  }
+
+  getParent(node: RunsNode): RunsNode | undefined {
+    const reader = this.store.reader();
+    return reader === null ? undefined : parentOf(reader, node);
+  }
+
+  /** Selects a step or an evaluation, with its episodes open below it, and gives it the focus. @throws C3Error where it is not in the store */
+  async showRound(run: string, phase: Phase, iteration: number): Promise<void> {
+    const reader = this.store.reader();
+    const node = reader === null ? undefined : findRound(reader, { run, phase, iteration }, this.limits);
+    if (node === undefined) throw new C3Error('input', `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${String(iteration)} of run ${run}: refresh the Runs view.`);
+    this.refresh();
+    await this.view.reveal(node, { select: true, focus: true, expand: true });
   }
 
   getTreeItem(node: RunsNode): TreeItem {

@@ -8,6 +8,7 @@ import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
 import { runReaders } from './readRuns.ts';
 import { searchReaders } from './readSearch.ts';
+import { stepReaders } from './readSteps.ts';
 import { outlineReaders, treeReader } from './readTrees.ts';
 import { accountReader } from './runAccounts.ts';
 import { connect, loadSqlite, translate } from './sqlite.ts';
@@ -49,6 +50,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...runReaders(session),
       ...iterationReaders(session),
       ...accountReader(session),
+      ...stepReaders(session),
       ...diagnosticReaders(session),
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),

@@ -3,6 +3,7 @@ import type {
   Bucket, BucketOrigin, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode,
   NewReplay, NumericEnvironment, Phase, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics, VerificationResult,
 } from '../shared/records.ts';
+import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
 export interface Page {
@@ -213,6 +214,12 @@ export interface StoreReader {
   /** Steps in the order of iterations; metrics are null for one that has not finished. */
   steps(run: string, offset: number, limit: number): Step[];
   countSteps(run: string): number;
+  /** What the messages of a training iteration were credited with when it learned from them. */
+  stepCredits(run: string, iteration: number): StepCredits;
+  /** What one round cost, summed over its messages and episodes; an episode counts every scored message on its path. */
+  roundCost(round: Round): RoundCost;
+  /** The cumulative cost of a run when its last finished step ended; null before the first. */
+  latestLedger(run: string): Ledger | null;
   /** Every run's record of these weights (the same weights may come in several runs). */
   snapshots(id: string): Snapshot[];
   /** The run's snapshots in the order of iterations. */

@@ -64,9 +64,9 @@ scenario('an empty workspace says what to do, and its button starts a run that e
   store.close();
   assert.ok(record?.summary?.accuracy.before);
   await dashboard.getByRole('cell', { name: `${(100 * record.summary.accuracy.before.value).toFixed(1)} %` }).first().waitFor();
-  await dashboard.getByText('The numbers behind the charts').click();
+  await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
   await dashboard.getByRole('rowheader', { name: '2', exact: true }).waitFor();
-  assert.equal(await dashboard.getByRole('table', { name: 'Metrics by step' }).locator('tbody tr').count(), steps.length);
+  assert.equal(await dashboard.getByRole('table', { name: 'Mean return' }).locator('tbody tr').count(), steps.length);
   await dashboard.getByRole('cell', { name: (steps[1]?.metrics?.meanReturn ?? NaN).toFixed(3), exact: true }).first().waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   await workbench.treeItem(view, 'Tiny').click();
@@ -79,7 +79,7 @@ scenario('the dashboard follows the theme and comes back after a reload', async 
   await reloadWindow(workbench);
   const dashboard = await workbench.webview('Run dashboard');
   await dashboard.getByRole('heading', { name: 'Run dashboard' }).waitFor();
-  await dashboard.getByRole('table', { name: 'Metrics by step' }).waitFor();
+  await dashboard.getByRole('table', { name: 'Mean return' }).waitFor();
 });
 
 scenario('a run is cancelled from its notification, and is no failure', async (workbench) => {

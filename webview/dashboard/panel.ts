@@ -1,79 +1,171 @@
-/** The run dashboard: how a run went, or goes, step by step. */
-import { isDashboardState, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
+/** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
+import { isDashboardState, STEPS_MOST, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
 import { isResumable } from '../../src/shared/runStatus.ts';
 import { onThemeChange } from '../common/charts.ts';
 import { badge, h, replace } from '../common/dom.ts';
+import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { button, dropdown, option } from '../common/toolkit.ts';
-import { Charts } from './charts.ts';
-import { stepTable } from './stepTable.ts';
+import { legend, RunPicker } from './comparing.ts';
+import { FigureList } from './figureList.ts';
+import { Hold } from './hold.ts';
+import type { Target } from './lines.ts';
 import { ledgerTable, outcomeTable, stageWords } from './summary.ts';
+import { SMOOTHINGS, type Smoothing } from './smoothing.ts';
+import { onlyRuns, plainTitle, stepsBetween, viewOf, withWindow, type StepsByRun, type View } from './view.ts';
 
-const TYPES: readonly string[] = ['snapshot', 'empty', 'failed'] satisfies readonly DashboardFromHost['type'][];
+const TYPES: readonly string[] = ['snapshot', 'steps', 'empty', 'failed'] satisfies readonly DashboardFromHost['type'][];
 
 function isFromHost(value: unknown): value is DashboardFromHost {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
 }
 
+/** While steps stream in, they are drawn at most this often. */
+const DRAW_MILLISECONDS = 250;
+const PAUSED = 'paused';
+const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = { automatic: 'Smoothing: automatic', none: 'Smoothing: none', 10: 'Smoothing: 10 steps', 50: 'Smoothing: 50 steps' };
+
 export class DashboardPanel {
   private readonly root: HTMLElement;
   private readonly host: Host<DashboardToHost>;
-  private readonly charts = new Charts();
+  private readonly figures: FigureList;
+  private readonly hold = new Hold<View>();
+  private readonly picker = new RunPicker((runs) => { this.compare(runs); });
   private readonly chooser = dropdown('Run', (run) => { this.choose(run); });
   private readonly status = h('span', { class: 'status', role: 'status' });
-  private readonly actions = h('span', { class: 'push actions' });
+  private readonly waiting = h('span', { class: 'muted waiting' });
+  private readonly pause = button('Pause', () => { this.togglePause(); }, { title: 'Holds the view still while a run goes on' });
+  private readonly smoother = dropdown('Smoothing', (value) => { this.smooth(value); });
+  private readonly actions = h('span', { class: 'actions' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
+  private readonly spoken = h('p', { class: 'for-readers', 'aria-live': 'polite' });
+  private readonly legend = h('div', { class: 'legend-place' });
   private readonly summary = h('section', { class: 'summary', 'aria-label': 'Summary' });
-  private readonly table = h('details', { class: 'data' }, h('summary', {}, 'The numbers behind the charts'));
-  private readonly tableBody = h('div', { class: 'data-body' });
   private readonly body: HTMLElement;
-  private run: string | null = null;
-  private choices = '';
+  private smoothing: Smoothing = 'automatic';
   private snapshot: DashboardSnapshot | null = null;
+  private steps: StepsByRun = new Map();
+  private choices = '';
+  private shownActions = '';
+  private legendDrawn = '';
+  private drawing: number | null = null;
+  private drawnAt = 0;
+  /** Something was asked for that is not wholly there yet. */
+  private asked = true;
 
   constructor(root: HTMLElement, host: Host<DashboardToHost>) {
     this.root = root;
     this.host = host;
-    this.body = h('div', { class: 'dashboard' }, this.summary, this.charts.element, this.table);
-    this.table.append(this.tableBody);
     const state = host.getState();
-    if (isDashboardState(state)) {
-      this.run = state.run;
-      this.table.open = state.table;
-    }
-    this.table.addEventListener('toggle', () => { this.drawTable(); this.keep(); });
-    onThemeChange(() => { this.charts.restyle(); });
+    this.figures = new FigureList(
+      {
+        announce: (words) => { this.spoken.textContent = words; },
+        reading: (figure, on) => { this.read(figure, on); },
+        open: (target) => { this.open(target); },
+        copyText: (text) => { host.post({ type: 'copy', text }); },
+        tableToggled: () => { this.keep(); },
+      },
+      isDashboardState(state) ? state.tables : [],
+    );
+    if (isDashboardState(state)) this.smoothing = state.smoothing;
+    this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
+    this.body = h('div', { class: 'dashboard' }, this.legend, this.summary, this.figures.element);
+    onThemeChange(() => { this.figures.restyle(); this.drawLegend(true); });
     host.listen((message) => { if (isFromHost(message)) this.receive(message); });
-    host.post({ type: 'ready', run: this.run });
+    host.post({ type: 'ready' });
   }
 
   private receive(message: DashboardFromHost): void {
     switch (message.type) {
-      case 'snapshot': this.show(message.snapshot); break;
+      case 'snapshot': this.take(message.snapshot); break;
+      case 'steps':
+        this.steps = withWindow(this.steps, message.window);
+        this.drawSoon();
+        break;
       case 'empty': this.empty(); break;
       case 'failed': this.fail(message.message); break;
     }
   }
 
-  private show(snapshot: DashboardSnapshot): void {
+  private take(snapshot: DashboardSnapshot): void {
     if (!this.body.isConnected) {
-      replace(this.root, h('header', { class: 'panel-head' }, h('h1', {}, 'Run dashboard'), this.chooser, this.status, this.actions), this.banner, this.body);
+      const head = h('header', { class: 'panel-head' }, h('h1', {}, 'Run dashboard'), this.chooser, this.picker.element, this.status, h('span', { class: 'push controls' }, this.waiting, this.smoother, this.pause, this.actions));
+      replace(this.root, head, this.banner, this.body, this.spoken);
+      this.smoother.value = this.smoothing;
     }
     this.snapshot = snapshot;
-    this.run = snapshot.run.id;
+    this.steps = onlyRuns(this.steps, [snapshot.run, ...snapshot.compared].map(({ id }) => id));
     this.banner.textContent = '';
     this.drawChoices(snapshot);
+    this.picker.show(snapshot);
     replace(this.status, badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'), h('span', { class: 'muted' }, stageWords(snapshot)));
-    replace(
-      this.actions,
-      isResumable(snapshot.status) ? button('Resume run', () => { this.host.post({ type: 'resumeRun', run: snapshot.run.id }); }) : null,
-      snapshot.live === null ? null : button('Cancel run', () => { this.host.post({ type: 'cancelRun' }); }),
-      button('Failure taxonomy', () => { this.host.post({ type: 'taxonomy', run: snapshot.run.id }); }),
-    );
-    replace(this.summary, outcomeTable(snapshot), ledgerTable(snapshot));
-    this.charts.update(snapshot.steps);
-    this.drawTable();
+    this.drawActions(snapshot);
+    this.pause.hidden = snapshot.status !== 'running' && !this.hold.has(PAUSED);
     this.keep();
+    this.drawSoon();
+  }
+
+  /** What arrives in many parts is drawn together. */
+  private drawSoon(): void {
+    const wait = Math.max(0, this.drawnAt + DRAW_MILLISECONDS - performance.now());
+    this.drawing ??= window.setTimeout(() => { this.drawing = null; this.offer(); }, wait);
+  }
+
+  private offer(): void {
+    if (this.snapshot === null) return;
+    const view = viewOf(this.snapshot, this.steps);
+    // What the reader asked for is shown whatever holds the view, until its steps are there.
+    if (this.hold.offer(view, this.asked)) this.draw();
+    this.drawnAt = performance.now();
+    if (this.hold.shown !== null && view.runs.every(({ record, rows }) => rows.length >= Math.min(record.steps, STEPS_MOST))) this.asked = false;
+    this.drawWaiting();
+  }
+
+  private draw(): void {
+    const view = this.hold.shown;
+    if (view === null) return;
+    replace(this.summary, outcomeTable(view.snapshot), ledgerTable(view.snapshot));
+    this.drawLegend();
+    this.figures.show(view, this.smoothing);
+  }
+
+  private drawLegend(anew = false): void {
+    const view = this.hold.shown;
+    if (view === null) return;
+    const words = JSON.stringify([runsOf(view), view.runs.map(({ rows, record }) => [rows.length, record.title, record.summary?.accuracy])]);
+    if (words === this.legendDrawn && !anew) return;
+    this.legendDrawn = words;
+    replace(this.legend, legend(view, (run) => { this.compare((this.snapshot?.compared ?? []).map(({ id }) => id).filter((id) => id !== run)); this.chooser.focus(); }));
+  }
+
+  private drawWaiting(): void {
+    const { shown, waiting } = this.hold;
+    const steps = shown === null || waiting === null ? 0 : stepsBetween(shown, waiting);
+    const words = steps === 0 ? '' : `${count(steps)} ${steps === 1 ? 'step' : 'steps'} waiting`;
+    this.waiting.textContent = this.hold.has(PAUSED) ? (words === '' ? 'Paused' : `Paused, ${words}`) : words;
+    this.pause.textContent = this.hold.has(PAUSED) ? 'Go on' : 'Pause';
+  }
+
+  private togglePause(): void {
+    if (this.hold.has(PAUSED)) this.release(PAUSED);
+    else this.hold.hold(PAUSED);
+    this.spoken.textContent = this.hold.has(PAUSED) ? 'Paused: the charts hold still.' : 'The charts go on.';
+    this.drawWaiting();
+  }
+
+  private read(figure: string, on: boolean): void {
+    if (on) this.hold.hold(`at ${figure}`);
+    else this.release(`at ${figure}`);
+    this.drawWaiting();
+  }
+
+  private release(reason: string): void {
+    if (this.hold.release(reason)) this.draw();
+  }
+
+  private open(target: Target): void {
+    if (target.kind === 'run') this.choose(target.run);
+    else this.host.post({ type: 'openRound', run: target.run, phase: target.phase, iteration: target.iteration });
   }
 
   /** The list of runs is drawn again only when it changed: it may be open. */
@@ -81,13 +173,22 @@ export class DashboardPanel {
     const choices = JSON.stringify(snapshot.runs);
     if (choices !== this.choices) {
       this.choices = choices;
-      replace(this.chooser, ...snapshot.runs.map((run) => option(run.id, run.title)));
+      replace(this.chooser, ...snapshot.runs.map((run) => option(run.id, `${plainTitle(run.title)}, ${run.started}`)));
     }
     this.chooser.value = snapshot.run.id;
   }
 
-  private drawTable(): void {
-    if (this.table.open && this.snapshot !== null) replace(this.tableBody, ...stepTable(this.snapshot));
+  /** Buttons stay while they say the same: one of them may have the focus. */
+  private drawActions({ run, status, live }: DashboardSnapshot): void {
+    const shown = JSON.stringify([run.id, isResumable(status), live === null]);
+    if (shown === this.shownActions) return;
+    this.shownActions = shown;
+    replace(
+      this.actions,
+      isResumable(status) ? button('Resume run', () => { this.host.post({ type: 'resumeRun', run: run.id }); }) : null,
+      live === null ? null : button('Cancel run', () => { this.host.post({ type: 'cancelRun' }); }),
+      button('Failure taxonomy', () => { this.host.post({ type: 'taxonomy', run: run.id }); }),
+    );
   }
 
   private empty(): void {
@@ -103,12 +204,26 @@ export class DashboardPanel {
   }
 
   private choose(run: string): void {
-    if (run === this.run) return;
-    this.run = run;
+    if (run === this.snapshot?.run.id) return;
+    this.asked = true;
     this.host.post({ type: 'choose', run });
   }
 
+  private smooth(value: string): void {
+    this.smoothing = SMOOTHINGS.find((known) => known === value) ?? 'automatic';
+    this.draw();
+    this.keep();
+  }
+
+  private compare(runs: readonly string[]): void {
+    this.asked = true;
+    this.host.post({ type: 'compare', runs });
+  }
+
   private keep(): void {
-    this.host.setState({ version: 1, run: this.run, table: this.table.open });
+    if (this.snapshot === null) return;
+    this.host.setState({ version: 2, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing });
   }
 }
+
+const runsOf = ({ runs }: View): string => runs.map(({ record }) => record.id).join(' ');

@@ -39,8 +39,8 @@ function intervalCell(interval: Interval | null, write: (share: number) => strin
 }
 
 /** The ledger: evaluator calls, tokens, decisions by role, seconds. */
-export function ledgerTable({ run, steps }: DashboardSnapshot): HTMLElement {
-  const ledger = ledgerOf(run.summary, steps.at(-1)?.ledger ?? null);
+export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLElement {
+  const ledger = ledgerOf(run.summary, latest);
   const rows: readonly (readonly [string, string])[] = ledger === null
     ? [['Evaluator calls', NOT_MEASURED], ['Tokens', NOT_MEASURED], ['Decisions', NOT_MEASURED], ['Training time', NOT_MEASURED]]
     : [

@@ -2,11 +2,8 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { Disposables } from '../../../src/extension/disposables.ts';
 import { doctorText } from '../../../src/extension/doctorReport.ts';
-import { StepHistory, thinned } from '../../../src/extension/stepHistory.ts';
 import { Throttle } from '../../../src/extension/throttle.ts';
 import { webviewPage } from '../../../src/extension/webviewPage.ts';
-import type { Step } from '../../../src/shared/records.ts';
-import { LEDGER, METRICS } from './storeFixture.ts';
 
 test('work is done at once, then at most once per interval, and never forgotten', () => {
   mock.timers.enable({ apis: ['setTimeout'] });
@@ -57,30 +54,6 @@ test('a panel page allows one script by nonce and its own styles, and nothing fr
   assert.ok(page.includes('<title>A &quot;quoted&quot; &lt;title&gt;</title>'));
   assert.ok(page.includes('src="https://webview.example/a.js?x=1&amp;y=&quot;2&quot;"'));
   assert.equal(page.match(/<script/g)?.length, 1);
-});
-
-test('a step that has ended is read once; one that goes on is read again', () => {
-  const steps: Step[] = Array.from({ length: 3 }, (_, index) => ({ run: 'r', iteration: index + 1, snapshot: 's', metrics: index === 2 ? null : METRICS, ledger: LEDGER, episodes: 8 }));
-  const read: number[] = [];
-  const reader = { steps: (_: string, offset: number, limit: number): Step[] => { read.push(offset); return steps.slice(offset, offset + limit); } };
-  const history = new StepHistory();
-  assert.deepEqual(history.read(reader, 'r').steps.map((step) => step.iteration), [1, 2]);
-  steps[2] = { run: 'r', iteration: 3, snapshot: 's', metrics: METRICS, ledger: LEDGER, episodes: 8 };
-  assert.deepEqual(history.read(reader, 'r').steps.map((step) => step.iteration), [1, 2, 3]);
-  assert.deepEqual(read, [0, 2]);
-  assert.deepEqual(history.read(reader, 'other').steps.length, 3, 'another run starts anew');
-  assert.equal(read.at(-1), 0);
-});
-
-test('a long history is thinned evenly and keeps its end', () => {
-  const entries = Array.from({ length: 1237 }, (_, index) => index);
-  for (const most of [2, 10, 500]) {
-    const { steps, stride } = thinned(entries, most);
-    assert.ok(steps.length <= most, `${String(steps.length)} of ${String(most)}`);
-    assert.equal(steps.at(-1), 1236);
-    assert.ok(steps.slice(0, -1).every((entry, index) => entry === index * stride));
-  }
-  assert.deepEqual(thinned([1, 2, 3], 500), { steps: [1, 2, 3], stride: 1 });
 });
 
 test('the doctor says of every provider whether it is there and what its self-test found', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isDashboardToHost } from '../../../src/shared/dashboardProtocol.ts';
+import { isDashboardState, isDashboardToHost } from '../../../src/shared/dashboardProtocol.ts';
 import { integer, list, nullable, object, text } from '../../../src/shared/guard.ts';
 import { isTaxonomyState, isTaxonomyToHost } from '../../../src/shared/taxonomyProtocol.ts';
 import { isTranscriptState, isTranscriptToHost } from '../../../src/shared/transcriptProtocol.ts';
@@ -16,7 +16,23 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'cancelReplay' },
   ]) assert.ok(isTranscriptToHost(message), JSON.stringify(message));
   assert.ok(isTaxonomyToHost({ type: 'open', message: 3 }));
-  assert.ok(isDashboardToHost({ type: 'ready', run: null }));
+  for (const message of [
+    { type: 'ready' },
+    { type: 'choose', run: 'r' },
+    { type: 'compare', runs: ['a', 'b', 'c', 'd', 'e'] },
+    { type: 'openRound', run: 'r', phase: 'evaluate', iteration: 4 },
+    { type: 'copy', text: 'step,return\r\n'.repeat(10_000) },
+  ]) assert.ok(isDashboardToHost(message), JSON.stringify(message).slice(0, 80));
+  for (const message of [
+    { type: 'ready', run: null },
+    { type: 'compare', runs: ['a', 'b', 'c', 'd', 'e', 'f'] },
+    { type: 'compare', runs: [1] },
+    { type: 'openRound', run: 'r', phase: 'replay', iteration: 1 },
+    { type: 'openRound', run: 'r', phase: 'train', iteration: 0 },
+    { type: 'copy', text: 'x'.repeat(32_000_001) },
+  ]) assert.equal(isDashboardToHost(message), false, JSON.stringify(message).slice(0, 80));
+  assert.ok(isDashboardState({ version: 2, run: 'r', compared: ['a'], tables: ['return'], smoothing: 'none' }));
+  assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
   assert.ok(isTranscriptState({ version: 1, target, selected: 4, collapsed: [] }));

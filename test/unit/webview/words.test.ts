@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Credit, Ledger, Step, StepMetrics } from '../../../src/shared/records.ts';
+import type { Credit } from '../../../src/shared/records.ts';
 import { position } from '../../../webview/common/creditBar.ts';
 import { bounds, count, creditText, decimal, duration, percent, percent1, percentBounds, points, returnText, signed } from '../../../webview/common/format.ts';
 import { markOf } from '../../../webview/common/returnMark.ts';
-import { callPoints, metricPoints } from '../../../webview/dashboard/points.ts';
 import { shares } from '../../../webview/taxonomy/shares.ts';
 import { commandOf, TREE_KEYS } from '../../../webview/transcript/keys.ts';
 import { meanReturn, parseCount } from '../../../webview/transcript/replayWords.ts';
@@ -79,15 +78,4 @@ test('the shares of the classes add up to one, and to nothing where there is no 
   const some = shares([{ name: 'Misleading Plan', count: 1, cases: [] }, { name: 'Over-Coupling', count: 3, cases: [] }]);
   assert.deepEqual([...some], [['Misleading Plan', 0.25], ['Over-Coupling', 0.75]]);
   assert.equal(shares([{ name: 'Misleading Plan', count: 0, cases: [] }]).get('Misleading Plan'), 0);
-});
-
-test('a chart leaves out what a step did not measure, and a step costs what the ledger grew by', () => {
-  const metrics: StepMetrics = { meanReturn: 0.5, loss: 0, kl: Number.NaN, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: 0, generateSeconds: 0, trainSeconds: 0 };
-  const ledger = (evaluatorCalls: number): Ledger => ({ evaluatorCalls, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 });
-  const step = (iteration: number, calls: number, measured: StepMetrics | null = metrics): Step => ({ run: 'r', iteration, snapshot: 's', metrics: measured, ledger: ledger(calls), episodes: 0 });
-  const steps = [step(1, 64), step(2, 128), step(4, 320), step(5, 320, null)];
-  assert.deepEqual(metricPoints(steps, 'meanReturn'), [{ x: 1, y: 0.5 }, { x: 2, y: 0.5 }, { x: 4, y: 0.5 }]);
-  assert.deepEqual(metricPoints(steps, 'kl'), []);
-  assert.deepEqual(callPoints(steps), [{ x: 2, y: 64 }, { x: 4, y: 96 }]);
-  assert.deepEqual(callPoints([step(1, 64)]), [], 'the evaluation stands in the ledger before the first step too');
 });

@@ -1,0 +1,34 @@
+/** What the runs of a store reached and what training them took; a finished run is looked at once. */
+import type { RunOutcome } from '../shared/dashboardProtocol.ts';
+import type { RunRecord } from '../shared/records.ts';
+import { costBetween } from '../shared/stepRows.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { evaluationsBefore } from './stepHistories.ts';
+
+type Reader = Pick<StoreReader, 'roundCost' | 'latestLedger'>;
+
+export class RunOutcomes {
+  private readonly known = new Map<string, RunOutcome | null>();
+
+  /** Looks at one more of the runs. @returns whether there may be more */
+  advance(reader: Reader, runs: readonly RunRecord[]): boolean {
+    const next = runs.find((run) => run.status === 'done' && !this.known.has(run.id));
+    if (next === undefined) return false;
+    this.known.set(next.id, outcomeOf(reader, next));
+    return true;
+  }
+
+  /** The outcomes known so far, in the order of the runs. */
+  of(runs: readonly RunRecord[]): readonly RunOutcome[] {
+    return runs.flatMap(({ id }) => this.known.get(id) ?? []);
+  }
+}
+
+/** Null for a run that was not evaluated. One without steps is what it was before. */
+export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: RunRecord): RunOutcome | null {
+  const accuracy = summary === null ? null : summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null);
+  if (accuracy === null) return null;
+  const ledger = reader.latestLedger(id);
+  const { prompt, completion } = ledger === null ? { prompt: 0, completion: 0 } : costBetween(evaluationsBefore(reader, id), ledger).tokens;
+  return { run: id, title, method, seed, tokens: prompt + completion, accuracy };
+}

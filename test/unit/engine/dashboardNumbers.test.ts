@@ -1,0 +1,54 @@
+/** The dashboard's numbers are those of `c3 diagnose --json` and of the store, for the same run. */
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { outcomeOf } from '../../../src/extension/runOutcomes.ts';
+import { evaluationsBefore, StepHistories } from '../../../src/extension/stepHistories.ts';
+import { EVALUATION_ROUNDS } from '../../../src/shared/evaluationRounds.ts';
+import { isRecord } from '../../../src/shared/guard.ts';
+import { addCosts } from '../../../src/shared/stepRows.ts';
+import { c3, makeWorkspace, parseLine, withStore } from './workspace.ts';
+
+let workspace = '';
+before(async () => { workspace = await makeWorkspace(); });
+after(() => { rmSync(workspace, { recursive: true, force: true }); });
+
+function valueOf(document: Readonly<Record<string, unknown>>, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), document);
+}
+
+for (const method of ['c3', 'magrpo']) {
+  test(`accuracy, cost and variance of a run of ${method} are those of its diagnosis`, async () => {
+    const run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json', '--override', 'steps=3', '--override', `method=${method}`])).stdout)['run']);
+    const diagnosis = parseLine((await c3(workspace, ['diagnose', '--run', run, '--json'])).stdout);
+    withStore(workspace, (store) => {
+      const histories = new StepHistories();
+      while (histories.advance(store, run));
+      const rows = histories.rows(run);
+      assert.equal(rows.length, 3);
+      const { summary } = store.run(run);
+      assert.equal(valueOf(diagnosis, 'accuracy', 'greedy', 'value'), summary?.accuracy.after?.value);
+      assert.equal(valueOf(diagnosis, 'passAtK', '1', 'value'), summary?.passAt1.after?.value);
+
+      // All steps and all evaluations together are the run's ledger.
+      const afterwards = EVALUATION_ROUNDS.filter(({ stage }) => stage === 'after').map(({ iteration }) => store.roundCost({ run, phase: 'evaluate', iteration }));
+      const steps = addCosts(...rows.map(({ cost }) => cost));
+      const all = addCosts(evaluationsBefore(store, run), steps, ...afterwards);
+      assert.deepEqual([all.evaluatorCalls, all.tokens], [valueOf(diagnosis, 'ledger', 'evaluatorCalls'), valueOf(diagnosis, 'ledger', 'tokens')]);
+      for (const { iteration, cost } of rows) assert.deepEqual(cost.tokens, store.roundCost({ run, phase: 'train', iteration }).tokens, `step ${String(iteration)}`);
+      assert.equal(outcomeOf(store, store.run(run))?.tokens, steps.tokens.prompt + steps.tokens.completion);
+
+      // The mean over all contexts, from the means of the steps.
+      if (method === 'c3') {
+        const variances = rows.flatMap(({ credits }) => credits.variance ?? []);
+        const contexts = variances.reduce((sum, { contexts: n }) => sum + n, 0);
+        const mean = variances.reduce((sum, { value, contexts: n }) => sum + n * value, 0) / contexts;
+        assert.ok(mean > 0, "the team is not always right or wrong");
+        assert.equal(contexts, valueOf(diagnosis, 'variance', 'n'));
+        assert.ok(Math.abs(mean - Number(valueOf(diagnosis, 'variance', 'value'))) < 1e-12);
+        for (const { metrics, credits } of rows) assert.ok(Math.abs(metrics.creditVariance - (credits.variance?.value ?? 0)) < 1e-12);
+      }
+      assert.deepEqual([...new Set(rows.flatMap(({ credits }) => credits.roles.map(({ role }) => role)))].sort(), Object.keys(Object(valueOf(diagnosis, 'byRole')) as object).sort());
+    });
+  });
+}

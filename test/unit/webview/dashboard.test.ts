@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { csvOf } from '../../../webview/dashboard/dataTable.ts';
+import { decimate, spaced } from '../../../webview/dashboard/decimate.ts';
+import { Hold } from '../../../webview/dashboard/hold.ts';
+import { extent, lastPlace, moved, nearestIndex, type Line, type LinePoint } from '../../../webview/dashboard/lines.ts';
+import { lookOf } from '../../../webview/dashboard/looks.ts';
+import { accuracyFigure, compact, paretoFigure, paretoFront } from '../../../webview/dashboard/outcomeFigures.ts';
+import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
+import { trailingMeans, windowOf } from '../../../webview/dashboard/smoothing.ts';
+import { onlyRuns, plainTitle, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
+import { interval, outcome, record, row, view } from './dashboardFixture.ts';
+
+const point = (x: number, y = 0): LinePoint => ({ x, y, low: null, high: null, box: null, target: { kind: 'run', run: 'r' }, words: () => [] });
+const line = (...xs: readonly number[]): Line => ({ label: '', name: '', look: 0, joined: true, points: xs.map((x) => point(x)) });
+
+test('thinning keeps the ends and every peak, in order, within its bound', () => {
+  const values = Array.from({ length: 2000 }, (_, index) => Math.sin(index / 40));
+  values[777] = 9;
+  values[1234] = -9;
+  const kept = decimate(values, 240);
+  assert.ok(kept.length <= 240);
+  assert.deepEqual([kept[0], kept.at(-1)], [0, 1999]);
+  assert.ok(kept.includes(777) && kept.includes(1234));
+  assert.ok(kept.every((index, place) => place === 0 || index > (kept[place - 1] ?? 0)));
+  assert.deepEqual(decimate([3, 1, 2], 240), [0, 1, 2]);
+  assert.deepEqual(decimate([], 240), []);
+  for (const length of [1, 39, 40, 41, 79, 2000]) {
+    const places = spaced(length, 40);
+    assert.ok(places.length <= 40 && places.at(-1) === length - 1, String(length));
+    assert.ok(places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) === Math.ceil(length / 40)));
+  }
+  assert.deepEqual(spaced(0, 40), []);
+});
+
+test('a held view stays, counts what waits, and goes on with the newest when nothing holds it', () => {
+  const hold = new Hold<number>();
+  assert.equal(hold.offer(1), true);
+  hold.hold('point');
+  hold.hold('paused');
+  assert.equal(hold.offer(2), false);
+  assert.equal(hold.offer(3), false);
+  assert.deepEqual([hold.shown, hold.waiting], [1, 3]);
+  assert.equal(hold.release('point'), false, 'still paused');
+  assert.equal(hold.shown, 1);
+  assert.equal(hold.release('paused'), true);
+  assert.deepEqual([hold.shown, hold.waiting, hold.held], [3, null, false]);
+  hold.hold('paused');
+  assert.equal(hold.offer(4, true), true, 'what was asked for is shown at once');
+  assert.equal(hold.release('paused'), false, 'nothing waited');
+  const first = new Hold<number>();
+  first.hold('paused');
+  assert.equal(first.offer(1), true, 'there is nothing yet to hold');
+});
+
+test('keys move along the points of a line and to the nearest of the next, and stop at the ends', () => {
+  const lines = [line(1, 2, 3, 50), line(), line(2, 49)];
+  const from = { line: 0, index: 1 };
+  assert.deepEqual(moved(lines, from, 'ArrowRight'), { line: 0, index: 2 });
+  assert.deepEqual(moved(lines, { line: 0, index: 3 }, 'ArrowRight'), { line: 0, index: 3 });
+  assert.deepEqual(moved(lines, { line: 0, index: 0 }, 'ArrowLeft'), { line: 0, index: 0 });
+  assert.deepEqual(moved(lines, from, 'End'), { line: 0, index: 3 });
+  assert.deepEqual(moved(lines, from, 'Home'), { line: 0, index: 0 });
+  assert.deepEqual(moved(lines, from, 'PageDown'), { line: 0, index: 3 });
+  assert.deepEqual(moved(lines, { line: 0, index: 3 }, 'ArrowDown'), { line: 2, index: 1 }, 'an empty line is passed over');
+  assert.deepEqual(moved(lines, { line: 2, index: 0 }, 'ArrowDown'), { line: 2, index: 0 });
+  assert.deepEqual(moved(lines, { line: 2, index: 1 }, 'ArrowUp'), { line: 0, index: 3 });
+  assert.equal(moved(lines, from, 'Tab'), undefined);
+  assert.deepEqual(lastPlace([line(), line(4, 5)]), { line: 1, index: 1 });
+  assert.equal(lastPlace([line()]), null);
+  assert.deepEqual([-9, 1.4, 1.6, 26, 27, 99].map((x) => nearestIndex(lines[0]?.points ?? [], x)), [0, 0, 1, 2, 3, 3]);
+  assert.equal(nearestIndex([], 1), -1);
+});
+
+test('a scale holds everything that is drawn and what it shall always show', () => {
+  assert.deepEqual(extent([{ ...line(), points: [{ ...point(1, 0.5), low: 0.2, high: 0.9 }] }], ({ y, low, high }) => [y, low, high], [0]), { low: 0, high: 0.9 });
+  assert.equal(extent([line()], ({ y }) => [y], [0, 1]), null);
+});
+
+test('a chart leaves out what a step did not measure; its table and its copy say so', () => {
+  const shown = view([['a', [row(1), row(2, { kl: Number.NaN }), row(3)]]]);
+  const kl = optimisationFigures().find(({ id }) => id === 'kl');
+  assert.ok(kl);
+  assert.deepEqual(kl.lines(shown)[0]?.points.map(({ x }) => x), [1, 3]);
+  assert.deepEqual(kl.table(shown).rows.map(({ cells }) => cells.map(({ text }) => text)), [['1', '0.00100'], ['2', 'not measured'], ['3', '0.00100']]);
+  assert.equal(csvOf(kl.table(shown)), 'Step,KL\r\n1,0.001\r\n2,\r\n3,0.001\r\n');
+  assert.equal(kl.latest(view([['a', []]])), 'not measured');
+});
+
+test('a step costs what its tokens were; shares are of what there was', () => {
+  const shown = view([['a', [row(4)]]]);
+  const drawn = Object.fromEntries(costFigures().map((figure) => [figure.id, figure.lines(shown)[0]?.points[0]?.y]));
+  assert.deepEqual(drawn, { calls: 8, tokens: 240, reuse: 0.25, throughput: 20 });
+  const none = view([['a', [{ ...row(4, { generateSeconds: 0 }), cost: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } } }]]]);
+  assert.deepEqual(costFigures().filter(({ id }) => id === 'reuse' || id === 'throughput').map((figure) => figure.latest(none)), ['not measured', 'not measured']);
+});
+
+test('each role has the quartiles of its credits, and a step without credits none', () => {
+  const shown = view([['a', [row(1), row(2, {}, [])]]]);
+  assert.deepEqual(rolesOf(shown), ['reasoner']);
+  const [only, ...others] = creditFigure('reasoner').lines(shown)[0]?.points ?? [];
+  assert.deepEqual([only?.y, only?.box?.lower, only?.box?.upper, others], [0, -0.25, 0.25, []]);
+  assert.deepEqual(only?.words(), ['step 1', 'median 0.000', 'lower quartile \u22120.250', 'upper quartile 0.250', 'lowest \u22121.000', 'highest 1.000', 'messages 4']);
+  assert.deepEqual(varianceFigure().table(shown).rows.map(({ cells }) => cells.map(({ raw }) => raw)), [[1, 0.5, 2], [2, null, null]]);
+});
+
+test('a mean over steps takes those that came before, and none is taken over a short line', () => {
+  assert.deepEqual(trailingMeans([3, 1, 2, 6, 4], 3), [3, 2, 2, 3, 4]);
+  assert.deepEqual(trailingMeans([], 3), []);
+  assert.deepEqual([40, 120, 121, 700, 2000, 90_000].map((length) => windowOf('automatic', length)), [null, null, 5, 10, 20, 200]);
+  assert.deepEqual([windowOf('none', 9999), windowOf('50', 3)], [null, 50]);
+});
+
+test('every point and every row of a table leads to its step; runs that are compared have letters, in the table too', () => {
+  const shown = view([['a', [row(1), row(2)]], ['b', [row(1)]]]);
+  const figure = returnFigure();
+  assert.deepEqual(figure.lines(shown).map(({ label, look, points }) => [label, look, points.map(({ target }) => target)]), [
+    ['A', 0, [1, 2].map((iteration) => ({ kind: 'round', run: 'a', phase: 'train', iteration }))],
+    ['B', 1, [{ kind: 'round', run: 'b', phase: 'train', iteration: 1 }]],
+  ]);
+  const { columns, rows } = figure.table(shown);
+  assert.deepEqual(columns.map(({ name }) => name), ['Run', 'Step', 'Mean return', 'Episodes']);
+  assert.deepEqual(rows.map(({ cells, target }) => [cells[0]?.raw, cells[1]?.raw, target.run]), [['A: Title of a', 1, 'a'], ['A: Title of a', 2, 'a'], ['B: Title of b', 1, 'b']]);
+});
+
+test('looks are told apart without their colours', () => {
+  const looks = [0, 1, 2, 3, 4, 5].map((index) => lookOf(index));
+  assert.equal(new Set(looks.map(({ dashes }) => dashes.join())).size, 6);
+  assert.equal(new Set(looks.map(({ marker }) => marker)).size, 6);
+});
+
+test('accuracy stands before and after training with its interval; what is not known yet is not drawn', () => {
+  const accuracy = { before: interval(0.5), after: interval(0.7), difference: null };
+  const none = { before: null, after: null, difference: null };
+  const summary = { run: 'a', method: 'c3', seed: 1, steps: 3, evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0, store: '', accuracy, passAt1: none };
+  const shown = view([[record('a', { summary }), []]]);
+  const points = accuracyFigure('greedy').lines(shown)[0]?.points ?? [];
+  assert.deepEqual(points.map(({ x, y, low, high, target }) => [x, y, low, high, target.kind === 'round' && [target.phase, target.iteration]]), [[0, 0.5, 0.4, 0.6, ['evaluate', 1]], [3, 0.7, 0.7 - 0.1, 0.7 + 0.1, ['evaluate', 3]]]);
+  assert.deepEqual(points[0]?.words(), ['before training', '50.0 % [40.0, 60.0], n = 50']);
+  assert.equal(accuracyFigure('greedy').latest(shown), '70.0 %');
+  assert.deepEqual(accuracyFigure('sampled').lines(shown)[0]?.points, []);
+  assert.deepEqual(accuracyFigure('sampled').table(shown).rows.map(({ cells }) => cells[2]?.text), ['not measured', 'not measured']);
+});
+
+test('the Pareto front holds what no other run beats, equals among them', () => {
+  const [cheap, good, beaten, same, worse] = [outcome('cheap', 0, 0.5), outcome('good', 100, 0.8), outcome('beaten', 100, 0.7), outcome('same', 100, 0.8), outcome('worse', 200, 0.8)];
+  assert.deepEqual(paretoFront([worse, good, beaten, same, cheap]).map(({ run }) => run), ['cheap', 'good', 'same']);
+  assert.deepEqual(paretoFront([]), []);
+  const shown = view([['good', []]], [worse, good, cheap]);
+  const figure = paretoFigure();
+  const points = figure.lines(shown)[0]?.points ?? [];
+  assert.deepEqual(points.map(({ x, look, label, target }) => [x, look, label, target]), [
+    [0, -1, 'c3, seed 1', { kind: 'run', run: 'cheap' }],
+    [100, 0, 'A', { kind: 'run', run: 'good' }],
+    [200, -1, '', { kind: 'run', run: 'worse' }],
+  ]);
+  assert.deepEqual(figure.table(shown).rows.map(({ cells }) => [cells[0]?.raw, cells.at(-1)?.raw]), [['Title of cheap', 'yes'], ['A: Title of good', 'yes'], ['Title of worse', 'no']]);
+  assert.deepEqual([0, 830, 999, 1000, 12_345, 999_499, 999_500, 1_230_000].map(compact), ['0', '830', '999', '1k', '12.3k', '999k', '1M', '1.23M']);
+});
+
+test('a copy holds what the table holds, quoted, and nothing that a spreadsheet would run', () => {
+  const shown = view([[record('a', { title: '=HYPERLINK("http://x")' }), [row(1)]], [record('b', { title: 'two\nlines, and "quotes"' }), [row(1)]]]);
+  assert.equal(csvOf(returnFigure().table(shown)), 'Run,Step,Mean return,Episodes\r\n"A: =HYPERLINK(""http://x"")",1,0.5,8\r\n"B: two\nlines, and ""quotes""",1,0.5,8\r\n');
+  const alone = { columns: [{ name: '@x', numeric: false }], rows: ['=1', '+1', '-1', '@a', '1'].map((raw) => ({ cells: [{ raw, text: raw }], target: { kind: 'run', run: 'r' } as const })) };
+  assert.equal(csvOf(alone), "'@x\r\n'=1\r\n'+1\r\n'-1\r\n'@a\r\n1\r\n");
+});
+
+test('steps that arrive go on where the page has them; others are left', () => {
+  const [one, two, three] = [row(1), row(2), row(3)];
+  let steps = withWindow(new Map(), { run: 'a', from: 0, rows: [one] });
+  steps = withWindow(steps, { run: 'a', from: 1, rows: [two, three] });
+  assert.deepEqual(steps.get('a'), [one, two, three]);
+  assert.equal(withWindow(steps, { run: 'a', from: 1, rows: [two] }), steps, 'out of date');
+  assert.equal(withWindow(steps, { run: 'b', from: 4, rows: [two] }), steps);
+  assert.deepEqual(withWindow(steps, { run: 'a', from: 0, rows: [two] }).get('a'), [two]);
+  assert.deepEqual([...onlyRuns(steps, ['b']).keys()], []);
+  assert.equal(stepsBetween(view([['a', [one]], ['b', []]]), view([['a', [one, two, three]], ['b', [one]]])), 3);
+  assert.equal(stepsBetween(view([['a', [one]]]), view([['c', [one, two]]])), 0, 'another run is not waiting');
+});
+
+test('a title in a picture cannot turn the text around it', () => {
+  assert.equal(plainTitle('a\u202Eb\u0007c\nd'), 'abcd');
+  assert.equal(plainTitle('x'.repeat(500)).length, 80);
+});

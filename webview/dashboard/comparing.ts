@@ -1,0 +1,125 @@
+/** Choosing runs to lay over the shown one, and the legend that tells them apart. */
+import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
+import { theme } from '../common/charts.ts';
+import { h, replace } from '../common/dom.ts';
+import { count, percent1 } from '../common/format.ts';
+import { lookOf } from './looks.ts';
+import type { ShownRun, View } from './view.ts';
+
+export class RunPicker {
+  readonly element: HTMLDetailsElement;
+  private readonly list = h('fieldset', {}, h('legend', { class: 'for-readers' }, 'Runs to compare with'));
+  private readonly note = h('p', { class: 'muted' });
+  private readonly summary = h('summary', {}, 'Compare runs');
+  private readonly choose: (runs: readonly string[]) => void;
+  private snapshot: DashboardSnapshot | null = null;
+  private drawn = '';
+  /** Asked for, and not told back yet. */
+  private chosen: readonly string[] = [];
+
+  /** @param choose hears of the runs chosen, in the order in which they were */
+  constructor(choose: (runs: readonly string[]) => void) {
+    this.choose = choose;
+    this.element = h('details', { class: 'picker' }, this.summary, h('div', { class: 'picker-body' }, this.note, this.list));
+    this.element.addEventListener('toggle', () => { this.draw(); });
+    this.element.addEventListener('keydown', ({ key }) => {
+      if (key !== 'Escape' || !this.element.open) return;
+      this.element.open = false;
+      this.summary.focus();
+    });
+    // What is pressed elsewhere closes it.
+    document.addEventListener('pointerdown', ({ target }) => { if (target instanceof Node && !this.element.contains(target)) this.element.open = false; });
+    this.list.addEventListener('change', ({ target }) => { if (target instanceof HTMLInputElement) this.toggle(target.value, target.checked); });
+  }
+
+  show(snapshot: DashboardSnapshot): void {
+    this.snapshot = snapshot;
+    this.chosen = snapshot.compared.map(({ id }) => id);
+    const chosen = this.chosen.length;
+    this.summary.textContent = chosen === 0 ? 'Compare runs' : `Compared with ${count(chosen)} ${chosen === 1 ? 'run' : 'runs'}`;
+    this.draw();
+  }
+
+  /** Boxes are drawn again only when the runs changed: one of them may have the focus. */
+  private draw(): void {
+    const { snapshot } = this;
+    if (!this.element.open || snapshot === null) return;
+    const others = snapshot.runs.filter(({ id }) => id !== snapshot.run.id);
+    const drawn = JSON.stringify(others);
+    if (drawn !== this.drawn) {
+      this.drawn = drawn;
+      replace(this.list, this.list.firstElementChild, ...others.map(({ id, title, started }) => h('label', {}, h('input', { type: 'checkbox', value: id }), h('span', {}, h('bdi', {}, title), ', ', h('span', { class: 'muted' }, started)))));
+    }
+    const { chosen } = this;
+    const full = chosen.length >= COMPARED_MOST;
+    for (const box of this.list.querySelectorAll('input')) {
+      box.checked = chosen.includes(box.value);
+      box.disabled = full && !box.checked;
+    }
+    this.note.textContent = others.length === 0 ? 'The store holds no other run.' : full ? `At most ${String(COMPARED_MOST)} runs can be laid over one: take one off to choose another.` : `Laid over the shown run, on the same axes; at most ${String(COMPARED_MOST)}.`;
+  }
+
+  private toggle(run: string, on: boolean): void {
+    const others = this.chosen.filter((id) => id !== run);
+    this.chosen = on ? [...others, run] : others;
+    this.choose(this.chosen);
+  }
+}
+
+/** The runs in the charts with their lines; empty where there is one only. */
+export function legend(view: View, remove: (run: string) => void): HTMLElement | null {
+  if (view.runs.length < 2) return null;
+  return h('ul', { class: 'legend', 'aria-label': 'Runs in the charts' }, ...view.runs.map((run, look) => h('li', {}, sample(look), h('strong', {}, run.tag), h('bdi', {}, run.record.title), h('span', { class: 'muted' }, runWords(run)), look === 0 ? null : removal(run, remove))));
+}
+
+function runWords({ record, rows }: ShownRun): string {
+  const accuracy = [record.summary?.accuracy.before, record.summary?.accuracy.after].flatMap((interval) => (interval === null || interval === undefined ? [] : [percent1(interval.value)]));
+  return [`${record.method}, seed ${String(record.seed)}`, `${count(rows.length)} steps`, ...(accuracy.length === 0 ? [] : [accuracy.join(' → ')])].join(', ');
+}
+
+function removal({ record, tag }: ShownRun, remove: (run: string) => void): HTMLElement {
+  const element = h('button', { type: 'button', class: 'tool', 'aria-label': `Take run ${tag} off` }, 'Remove');
+  element.addEventListener('click', () => { remove(record.id); });
+  return element;
+}
+
+/** A piece of the run's line with its marker. */
+function sample(index: number): HTMLCanvasElement {
+  const canvas = h('canvas', { width: 64, height: 24, class: 'sample', 'aria-hidden': 'true' });
+  const ctx = canvas.getContext('2d');
+  const { colour, dashes, marker } = lookOf(index);
+  if (ctx === null) return canvas;
+  ctx.scale(2, 2);
+  ctx.strokeStyle = theme(colour);
+  ctx.fillStyle = theme(colour);
+  ctx.lineWidth = 1.5;
+  ctx.setLineDash([...dashes]);
+  ctx.beginPath();
+  ctx.moveTo(0, 6);
+  ctx.lineTo(32, 6);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  drawMarker(ctx, marker, 16, 6, 4);
+  return canvas;
+}
+
+function drawMarker(ctx: CanvasRenderingContext2D, marker: ReturnType<typeof lookOf>['marker'], x: number, y: number, r: number): void {
+  const path = (...corners: readonly (readonly [number, number])[]): void => {
+    ctx.beginPath();
+    corners.forEach(([dx, dy], index) => { if (index === 0) ctx.moveTo(x + r * dx, y + r * dy); else ctx.lineTo(x + r * dx, y + r * dy); });
+  };
+  const cross = (turn: number): void => {
+    for (const angle of [turn, turn + Math.PI / 2]) {
+      path([Math.cos(angle), Math.sin(angle)], [-Math.cos(angle), -Math.sin(angle)]);
+      ctx.stroke();
+    }
+  };
+  switch (marker) {
+    case 'circle': ctx.beginPath(); ctx.arc(x, y, r * 0.8, 0, 2 * Math.PI); ctx.fill(); break;
+    case 'rect': ctx.fillRect(x - r * 0.75, y - r * 0.75, r * 1.5, r * 1.5); break;
+    case 'triangle': path([0, -1], [1, 0.8], [-1, 0.8]); ctx.fill(); break;
+    case 'rectRot': path([0, -1], [1, 0], [0, 1], [-1, 0]); ctx.fill(); break;
+    case 'crossRot': cross(Math.PI / 4); break;
+    case 'star': cross(0); cross(Math.PI / 4); break;
+  }
+}

@@ -1,0 +1,70 @@
+/** The figures of the dashboard, in groups. The roles of the runs decide which there are. */
+import { h, replace } from '../common/dom.ts';
+import { Figure, type FigureDoors } from './figure.ts';
+import type { FigureSpec } from './figures.ts';
+import { accuracyFigure, paretoFigure } from './outcomeFigures.ts';
+import type { Smoothing } from './smoothing.ts';
+import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from './stepFigures.ts';
+import type { View } from './view.ts';
+
+interface Group {
+  readonly title: string;
+  readonly grid: HTMLElement;
+  readonly specs: (view: View) => readonly FigureSpec[];
+}
+
+export class FigureList {
+  readonly element: HTMLElement;
+  private readonly doors: FigureDoors;
+  private readonly figures = new Map<string, Figure>();
+  /** Tables to open with their figures. */
+  private readonly tables: Set<string>;
+  private readonly groups: readonly Group[];
+
+  constructor(doors: FigureDoors, tables: readonly string[]) {
+    this.doors = doors;
+    this.tables = new Set(tables);
+    const [accuracy, optimisation, costs, pareto, variance] = [[returnFigure(), accuracyFigure('greedy'), accuracyFigure('sampled')], optimisationFigures(), costFigures(), paretoFigure(), varianceFigure()];
+    this.groups = [
+      group('Outcome', () => [...accuracy, pareto]),
+      group('Credit', (view) => [...rolesOf(view).map(creditFigure), variance]),
+      group('Optimisation', () => optimisation),
+      group('Cost', () => costs),
+    ];
+    this.element = h('div', { class: 'figures' }, ...this.groups.map(({ title, grid }) => h('section', { 'aria-label': title }, h('h2', {}, title), grid)));
+  }
+
+  /** The figures whose tables are open, those that are not shown at the moment among them. */
+  get openTables(): readonly string[] {
+    for (const [id, figure] of this.figures) {
+      if (figure.tableOpen) this.tables.add(id);
+      else this.tables.delete(id);
+    }
+    return [...this.tables];
+  }
+
+  show(view: View, smoothing: Smoothing): void {
+    for (const { grid, specs } of this.groups) {
+      const figures = specs(view).map((spec) => this.figureOf(spec));
+      const elements = figures.map(({ element }) => element);
+      // Elements that stay are not touched: one of them may have the focus.
+      if (elements.length !== grid.children.length || elements.some((element, index) => grid.children[index] !== element)) replace(grid, ...elements);
+      for (const figure of figures) figure.show(view, smoothing);
+    }
+    for (const figure of this.figures.values()) if (!figure.element.isConnected) figure.leave();
+  }
+
+  restyle(): void {
+    for (const figure of this.figures.values()) if (figure.element.isConnected) figure.restyle();
+  }
+
+  private figureOf(spec: FigureSpec): Figure {
+    const figure = this.figures.get(spec.id) ?? new Figure(spec, this.doors, this.tables.has(spec.id));
+    this.figures.set(spec.id, figure);
+    return figure;
+  }
+}
+
+function group(title: string, specs: Group['specs']): Group {
+  return { title, grid: h('div', { class: 'charts' }), specs };
+}

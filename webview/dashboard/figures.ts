@@ -1,0 +1,49 @@
+/** What a figure of the dashboard is: how it is drawn, and which table stands behind it. */
+import type { Interval } from '../../src/shared/records.ts';
+import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
+import type { Cell, DataTable } from './dataTable.ts';
+import type { Line } from './lines.ts';
+import type { ShownRun, View } from './view.ts';
+
+export interface FigureSpec {
+  readonly id: string;
+  readonly title: string;
+  /** What the drawing shows, where the title does not say it. */
+  readonly note: string | null;
+  readonly xAxis: string;
+  readonly yAxis: string;
+  readonly formatX: (value: number) => string;
+  readonly formatY: (value: number) => string;
+  /** Values that the upright scale always shows. */
+  readonly always: readonly number[];
+  /** Boxes are drawn where there is one line of them. */
+  readonly boxes: boolean;
+  /** Whether a mean over steps may stand for the line. */
+  readonly smooth: boolean;
+  readonly lines: (view: View) => readonly Line[];
+  readonly table: (view: View) => DataTable;
+  /** The newest value of the chosen run. */
+  readonly latest: (view: View) => string;
+  /** Why there is nothing to draw. */
+  readonly nothing: string;
+}
+
+export const numberCell = (value: number | null | undefined, write: (value: number) => string): Cell =>
+  value === null || value === undefined || !Number.isFinite(value) ? { raw: null, text: NOT_MEASURED } : { raw: value, text: write(value) };
+
+export const textCell = (text: string): Cell => ({ raw: text, text });
+
+/** The columns that tell runs apart; none where there is one only. */
+export const runColumns = (view: View): DataTable['columns'] => (view.runs.length < 2 ? [] : [{ name: 'Run', numeric: false }]);
+
+export const runCells = (view: View, { tag, record }: ShownRun): readonly Cell[] => (view.runs.length < 2 ? [] : [{ raw: `${tag}: ${record.title}`, text: tag }]);
+
+/** A share with its interval, in words. */
+export const shareWords = (interval: Interval): string => `${percent1(interval.value)} ${percentBounds(interval)}`;
+
+export const INTERVAL_COLUMNS: DataTable['columns'] = ['Value', 'Low', 'High', 'n'].map((name) => ({ name, numeric: true }));
+
+export const intervalCells = (interval: Interval | null): readonly Cell[] => [
+  ...[interval?.value, interval?.low, interval?.high].map((value) => numberCell(value, percent1)),
+  numberCell(interval?.n, count),
+];

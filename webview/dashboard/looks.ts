@@ -1,0 +1,19 @@
+/** How the lines of runs are told apart: by colour, and without it by dashes, marker and letter. */
+export interface Look {
+  /** One of the theme's chart colours. */
+  readonly colour: string;
+  readonly dashes: readonly number[];
+  readonly marker: 'circle' | 'rect' | 'triangle' | 'rectRot' | 'crossRot' | 'star';
+}
+
+const LOOKS: readonly [Look, ...Look[]] = [
+  { colour: '--vscode-charts-blue', dashes: [], marker: 'circle' },
+  { colour: '--vscode-charts-yellow', dashes: [6, 3], marker: 'rect' },
+  { colour: '--vscode-charts-purple', dashes: [2, 2], marker: 'triangle' },
+  { colour: '--vscode-charts-green', dashes: [9, 3, 2, 3], marker: 'rectRot' },
+  { colour: '--vscode-charts-red', dashes: [12, 4], marker: 'crossRot' },
+  { colour: '--vscode-foreground', dashes: [4, 2, 1, 2], marker: 'star' },
+];
+const QUIET: Look = { colour: '--vscode-descriptionForeground', dashes: [], marker: 'circle' };
+
+export const lookOf = (index: number): Look => (index < 0 ? QUIET : LOOKS[index] ?? LOOKS[0]);

@@ -1,0 +1,208 @@
+/** A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; where points stand is asked of all of them. */
+import { Chart, LinearScale, LineController, LineElement, PointElement, type ChartConfiguration, type ChartDataset } from 'chart.js';
+import { theme } from '../common/charts.ts';
+import { h } from '../common/dom.ts';
+import { decimate, spaced } from './decimate.ts';
+import { drawBefore, drawBehind, placeOf, type Scene } from './drawing.ts';
+import type { FigureSpec } from './figures.ts';
+import { extent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
+import { lookOf } from './looks.ts';
+import { trailingMeans, windowOf, type Smoothing } from './smoothing.ts';
+
+Chart.register(LinearScale, LineController, LineElement, PointElement);
+
+type Data = { x: number; y: number }[];
+
+/** Points drawn of one line, boxes of one chart, and markers on a line with more points than that. */
+const POINTS_DRAWN = 240;
+const BOXES_DRAWN = 40;
+const MARKERS_DRAWN = 12;
+/** How near to a point the pointer must be, in pixels, to look at it. */
+const REACH = 60;
+
+export class Plot {
+  readonly element: HTMLElement;
+  private readonly spec: FigureSpec;
+  private readonly chart: Chart<'line', Data>;
+  private lines: readonly Line[] = [];
+  private scene: Scene = { lines: [], boxes: false };
+  private active: Place | null = null;
+  private smoothing: Smoothing = 'automatic';
+
+  constructor(spec: FigureSpec) {
+    this.spec = spec;
+    const canvas = h('canvas', { 'aria-hidden': 'true' });
+    this.element = h('div', { class: 'chart-canvas' }, canvas);
+    this.chart = new Chart<'line', Data>(canvas, this.configuration());
+  }
+
+  /** @returns over how many steps the drawn means are taken; null where every step is drawn as it is */
+  draw(lines: readonly Line[], smoothing: Smoothing): number | null {
+    this.lines = lines;
+    this.smoothing = smoothing;
+    if (pointAt(lines, this.active) === null) this.active = null;
+    const size = this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
+    this.scene = sceneOf(this.spec, lines, size);
+    const fresh = this.configuration();
+    this.chart.data = fresh.data;
+    this.chart.options = fresh.options ?? {};
+    this.chart.update('none');
+    return size;
+  }
+
+  restyle(): void {
+    this.draw(this.lines, this.smoothing);
+  }
+
+  /** Marks a point, or none. */
+  look(place: Place | null): void {
+    this.active = place;
+    this.chart.draw();
+  }
+
+  /** The point nearest to a place on the canvas, of all points that there are; null where none is near. */
+  nearest(left: number, top: number): Place | null {
+    const value = this.chart.scales['x']?.getValueForPixel(left) ?? 0;
+    let best: Place | null = null;
+    let least = REACH;
+    for (const [line, { points, joined }] of this.lines.entries()) {
+      // Points that are not joined can stand above each other, so each is looked at.
+      for (const index of joined ? [nearestIndex(points, value)] : points.keys()) {
+        const at = this.placeOf({ line, index });
+        if (at === null) continue;
+        // On lines the nearest step counts before the nearest line.
+        const distance = Math.hypot(at.left - left, (at.top - top) * (joined ? 0.25 : 1));
+        if (distance >= least) continue;
+        best = { line, index };
+        least = distance;
+      }
+    }
+    return best;
+  }
+
+  /** Where a point stands on the canvas. */
+  placeOf(place: Place): { readonly left: number; readonly top: number } | null {
+    const point = pointAt(this.lines, place);
+    return point === null ? null : placeOf(this.chart, point, this.scene.lines[place.line]?.shift ?? 0);
+  }
+
+  /** Calls back with the canvas, drawn larger for a picture and without the mark. */
+  picture(scale: number, take: (canvas: HTMLCanvasElement, width: number, height: number) => void): void {
+    const { active } = this;
+    this.active = null;
+    this.resize(scale);
+    take(this.chart.canvas, this.chart.width, this.chart.height);
+    this.active = active;
+    this.resize(window.devicePixelRatio);
+  }
+
+  private resize(ratio: number): void {
+    this.chart.options.devicePixelRatio = ratio;
+    this.chart.resize();
+    this.chart.draw();
+  }
+
+  private activePoint(): { readonly point: LinePoint; readonly shift: number } | null {
+    const point = pointAt(this.lines, this.active);
+    return point === null || this.active === null ? null : { point, shift: this.scene.lines[this.active.line]?.shift ?? 0 };
+  }
+
+  private configuration(): ChartConfiguration<'line', Data> {
+    const { spec, scene } = this;
+    const text = theme('--vscode-descriptionForeground');
+    const grid = theme('--vscode-editorIndentGuide-background1');
+    const font = { family: theme('--vscode-font-family'), size: 11 };
+    const xs = extent(this.lines, ({ x }) => [x]) ?? { low: 0, high: 1 };
+    const ys = extent(this.lines, ({ y, low, high, box }) => [y, low, high, ...(box === null ? [] : scene.boxes ? [box.low, box.high] : [box.lower, box.upper])], spec.always) ?? { low: 0, high: 1 };
+    // Boxes, points beside each other and points that stand alone need room at the sides.
+    const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
+    const margin = scene.boxes || xs.low === xs.high ? 0.6 : roomy ? 0.06 * (xs.high - xs.low) : 0;
+    const labelled = this.lines.length > 1;
+    return {
+      type: 'line',
+      data: { datasets: scene.lines.flatMap((drawn) => datasetsOf(drawn, scene)) },
+      options: {
+        animation: false,
+        maintainAspectRatio: false,
+        events: [],
+        layout: { padding: { top: 6, right: labelled ? 18 : 6 } },
+        scales: {
+          x: {
+            type: 'linear', min: xs.low - margin, max: xs.high + margin, title: { display: true, text: spec.xAxis, color: text, font },
+            ticks: { color: text, font, precision: 0, maxTicksLimit: 8, maxRotation: 0, includeBounds: margin === 0, callback: (value) => (Number.isInteger(Number(value)) ? spec.formatX(Number(value)) : '') },
+            grid: { display: false }, border: { color: grid },
+          },
+          y: {
+            suggestedMin: ys.low, suggestedMax: ys.high, title: { display: true, text: spec.yAxis, color: text, font },
+            ticks: { color: text, font, maxTicksLimit: 5, callback: (value) => spec.formatY(Number(value)) },
+            grid: { color: grid, lineWidth: 0.5 }, border: { display: false },
+          },
+        },
+      },
+      plugins: [{
+        id: 'c3',
+        beforeDatasetsDraw: (chart) => { drawBehind(chart as Chart<'line', Data>, this.scene); },
+        afterDatasetsDraw: (chart) => { drawBefore(chart as Chart<'line', Data>, this.scene, this.activePoint()); },
+      }],
+    };
+  }
+}
+
+function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null): Scene {
+  const drawn = lines.filter(({ points }) => points.length > 0);
+  const boxes = spec.boxes && drawn.length === 1;
+  const xs = extent(lines, ({ x }) => [x]);
+  const width = xs === null ? 0 : xs.high - xs.low;
+  return {
+    boxes,
+    lines: lines.map((line, index) => {
+      const { points, joined } = line;
+      const kept = boxes ? spaced(points.length, BOXES_DRAWN) : joined ? decimate(points.map(({ y }) => y), POINTS_DRAWN) : points.map((_, place) => place);
+      const intervals = joined && points.some(({ low }) => low !== null);
+      // Medians of several runs carry their quartiles as whiskers, on as many points as there are markers.
+      const whiskers = spec.boxes && !boxes ? new Set(spaced(kept.length, MARKERS_DRAWN)) : null;
+      return {
+        line,
+        means: size === null ? null : meansOf(points, size),
+        shift: intervals && drawn.length > 1 ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
+        points: kept.flatMap((place, order) => {
+          const point = points[place];
+          if (point === undefined) return [];
+          return whiskers?.has(order) === true && point.box !== null ? [{ ...point, low: point.box.lower, high: point.box.upper }] : [point];
+        }),
+      };
+    }),
+  };
+}
+
+function meansOf(points: readonly LinePoint[], size: number): Data {
+  const means = trailingMeans(points.map(({ y }) => y), size);
+  return decimate(means, POINTS_DRAWN).map((index) => ({ x: points[index]?.x ?? 0, y: means[index] ?? 0 }));
+}
+
+/** The points of a line, and its means where these stand for it; beside other lines the points would only hide them. */
+function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
+  const { line, points, means, shift } = drawn;
+  const look = lookOf(line.look);
+  const colour = theme(look.colour);
+  const alone = lines.filter((other) => other.points.length > 0).length < 2;
+  const markers = (length: number): ReadonlySet<number> => new Set(spaced(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
+  const common = { borderColor: colour, borderWidth: 1.5, borderDash: [...look.dashes], tension: 0, clip: 8, showLine: line.joined && !boxes };
+  if (means !== null) {
+    const marked = markers(means.length);
+    const mean = { ...common, data: [...means], pointStyle: look.marker, pointBackgroundColor: colour, pointBorderColor: colour, pointRadius: means.map((_, index) => (marked.has(index) ? 2.5 : 0)) };
+    const faint = `color-mix(in srgb, ${colour} 28%, transparent)`;
+    return alone ? [{ ...common, borderWidth: 1, borderColor: faint, data: points.map(({ x, y }) => ({ x, y })), pointRadius: 0 }, mean] : [mean];
+  }
+  const marked = markers(points.length);
+  const own = points.map((point) => lookOf(point.look ?? line.look));
+  const colours = own.map((each) => (each === look ? colour : theme(each.colour)));
+  return [{
+    ...common,
+    data: points.map(({ x, y }) => ({ x: x + shift, y })),
+    pointRadius: points.map((point, index) => (boxes || (line.joined && !marked.has(index)) ? 0 : point.look !== undefined && point.look >= 0 ? 5 : 2.5)),
+    pointStyle: own.map(({ marker }) => marker),
+    pointBackgroundColor: colours,
+    pointBorderColor: colours,
+  }];
+}

@@ -1,0 +1,147 @@
+/** The figures over training steps. */
+import type { Spread, StepRow } from '../../src/shared/stepRows.ts';
+import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
+import { numberCell, runCells, runColumns, type FigureSpec } from './figures.ts';
+import type { LinePoint } from './lines.ts';
+import type { View } from './view.ts';
+
+interface Measure {
+  readonly name: string;
+  readonly value: (row: StepRow) => number | null | undefined;
+  readonly write: (value: number) => string;
+}
+
+interface StepFigure {
+  readonly id: string;
+  readonly title: string;
+  readonly note?: string;
+  readonly yAxis: string;
+  readonly formatY?: (value: number) => string;
+  readonly always?: readonly number[];
+  /** The first is drawn, where there is no box. */
+  readonly measures: readonly [Measure, ...Measure[]];
+  readonly box?: (row: StepRow) => Spread | null;
+}
+
+const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
+const to = (digits: number) => (value: number): string => decimal(value, digits);
+const measure = (name: string, value: Measure['value'], write: Measure['write'] = to(4)): Measure => ({ name, value, write });
+
+const RETURN: StepFigure = {
+  id: 'return', title: 'Mean return', yAxis: 'return', formatY: to(2), always: [0, 1],
+  measures: [measure('Mean return', (row) => row.metrics.meanReturn, to(3)), measure('Episodes', (row) => row.episodes, count)],
+};
+const VARIANCE: StepFigure = {
+  id: 'variance', title: 'Variance of credit within a context', yAxis: 'variance', always: [0],
+  measures: [measure('Variance', (row) => row.credits.variance?.value), measure('Contexts', (row) => row.credits.variance?.contexts, count)],
+};
+const OPTIMISATION: readonly StepFigure[] = [
+  { id: 'kl', title: 'KL to the starting policy', yAxis: 'nats per token', always: [0, 0.001], measures: [measure('KL', (row) => row.metrics.kl, to(5))] },
+  { id: 'clip', title: 'Clip fraction', yAxis: 'share of tokens', always: [0, 0.01], measures: [measure('Clip fraction', (row) => row.metrics.clipFraction)] },
+  {
+    id: 'loss', title: 'Loss', yAxis: 'loss',
+    measures: [measure('Loss', (row) => row.metrics.loss), measure('Loss of the value head', (row) => row.metrics.valueLoss), measure('Learning rate', (row) => row.metrics.learningRate, to(6))],
+  },
+  { id: 'gradient', title: 'Gradient norm', yAxis: 'norm', always: [0], formatY: to(2), measures: [measure('Gradient norm', (row) => row.metrics.gradientNorm, to(3))] },
+];
+const COST: readonly StepFigure[] = [
+  { id: 'calls', title: 'Evaluator calls per step', yAxis: 'calls', formatY: count, always: [0], measures: [measure('Evaluator calls', (row) => row.cost.evaluatorCalls, count)] },
+  {
+    id: 'tokens', title: 'Tokens per step', note: 'Prompt and completion tokens of sampling; reused prompt tokens are among them.', yAxis: 'tokens', formatY: count, always: [0],
+    measures: [
+      measure('Tokens', ({ cost: { tokens } }) => tokens.prompt + tokens.completion, count),
+      measure('Prompt', ({ cost }) => cost.tokens.prompt, count),
+      measure('Reused', ({ cost }) => cost.tokens.reused, count),
+      measure('Completion', ({ cost }) => cost.tokens.completion, count),
+    ],
+  },
+  {
+    id: 'reuse', title: 'Prefix reuse', note: 'Share of the prompt tokens that were not computed again.', yAxis: 'share of prompt tokens', formatY: percent1, always: [0],
+    measures: [
+      measure('Reused share', ({ cost: { tokens } }) => share(tokens.reused, tokens.prompt), percent1),
+      measure('Reused', ({ cost }) => cost.tokens.reused, count),
+      measure('Prompt', ({ cost }) => cost.tokens.prompt, count),
+    ],
+  },
+  {
+    id: 'throughput', title: 'Throughput', note: 'Completion tokens for each second of sampling, evaluators included.', yAxis: 'tokens per second', formatY: count, always: [0],
+    measures: [
+      measure('Tokens per second', ({ cost, metrics }) => share(cost.tokens.completion, metrics.generateSeconds), count),
+      measure('Sampling', ({ metrics }) => metrics.generateSeconds, duration),
+      measure('Training', ({ metrics }) => metrics.trainSeconds, duration),
+    ],
+  },
+];
+
+export const returnFigure = (): FigureSpec => figureOf(RETURN);
+export const varianceFigure = (): FigureSpec => figureOf(VARIANCE);
+export const optimisationFigures = (): readonly FigureSpec[] => OPTIMISATION.map(figureOf);
+export const costFigures = (): readonly FigureSpec[] => COST.map(figureOf);
+
+/** The roles that any shown run credited, in the order in which they first spoke. */
+export function rolesOf(view: View): readonly string[] {
+  return [...new Set(view.runs.flatMap(({ rows }) => [rows[0], rows.at(-1)].flatMap((row) => row?.credits.roles.map(({ role }) => role) ?? [])))];
+}
+
+/** How the credits of a role were spread at each step. */
+export function creditFigure(role: string): FigureSpec {
+  const of = (row: StepRow): Spread | null => row.credits.roles.find((found) => found.role === role)?.spread ?? null;
+  return figureOf({
+    id: `credit ${role}`, title: `Credit of ${role}`, yAxis: 'credit', formatY: to(2), always: [0],
+    note: 'Boxes from the lower to the upper quartile with the median; lines reach to the lowest and the highest credit.',
+    measures: [
+      measure('Median', (row) => of(row)?.middle, to(3)),
+      measure('Lower quartile', (row) => of(row)?.lower, to(3)),
+      measure('Upper quartile', (row) => of(row)?.upper, to(3)),
+      measure('Lowest', (row) => of(row)?.low, to(3)),
+      measure('Highest', (row) => of(row)?.high, to(3)),
+      measure('Messages', (row) => of(row)?.n, count),
+    ],
+    box: of,
+  });
+}
+
+/** A name within a sentence; abbreviations stay. */
+const lowered = (name: string): string => (/^\p{Lu}{2}/u.test(name) ? name : name.charAt(0).toLowerCase() + name.slice(1));
+
+function figureOf(figure: StepFigure): FigureSpec {
+  const { measures, box = null } = figure;
+  const [drawn] = measures;
+  const wordsOf = (row: StepRow): readonly string[] => [`step ${count(row.iteration)}`, ...measures.map((each) => `${lowered(each.name)} ${numberCell(each.value(row), each.write).text}`)];
+  return {
+    id: figure.id,
+    title: figure.title,
+    note: figure.note ?? null,
+    xAxis: 'step',
+    yAxis: figure.yAxis,
+    formatX: count,
+    formatY: figure.formatY ?? to(4),
+    always: figure.always ?? [],
+    boxes: box !== null,
+    smooth: box === null,
+    nothing: 'No step has measured this yet.',
+    lines: (view) => view.runs.map(({ tag, record, rows }, look) => ({
+      label: tag,
+      name: record.title,
+      look,
+      joined: true,
+      points: rows.flatMap((row): LinePoint[] => {
+        const y = drawn.value(row);
+        if (y === null || y === undefined || !Number.isFinite(y)) return [];
+        const target = { kind: 'round', run: record.id, phase: 'train', iteration: row.iteration } as const;
+        return [{ x: row.iteration, y, low: null, high: null, box: box?.(row) ?? null, target, words: () => wordsOf(row) }];
+      }),
+    })),
+    table: (view) => ({
+      columns: [...runColumns(view), { name: 'Step', numeric: true }, ...measures.map(({ name }) => ({ name, numeric: true }))],
+      rows: view.runs.flatMap((run) => run.rows.map((row) => ({
+        cells: [...runCells(view, run), numberCell(row.iteration, count), ...measures.map((each) => numberCell(each.value(row), each.write))],
+        target: { kind: 'round', run: run.record.id, phase: 'train', iteration: row.iteration },
+      }))),
+    }),
+    latest: (view) => {
+      const row = view.runs[0]?.rows.at(-1);
+      return row === undefined ? NOT_MEASURED : numberCell(drawn.value(row), drawn.write).text;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** What the dashboard shows at one moment: the snapshot with the steps of its runs. Nothing here is changed once it is made. */
+import type { DashboardSnapshot, StepWindow } from '../../src/shared/dashboardProtocol.ts';
+import type { RunRecord } from '../../src/shared/records.ts';
+import type { StepRow } from '../../src/shared/stepRows.ts';
+
+/** A run in the charts. The first is the one that was chosen. */
+export interface ShownRun {
+  /** A, B, C ...: what the lines are labelled with. */
+  readonly tag: string;
+  readonly record: RunRecord;
+  readonly rows: readonly StepRow[];
+}
+
+export interface View {
+  readonly snapshot: DashboardSnapshot;
+  readonly runs: readonly ShownRun[];
+}
+
+/** The steps of each run that the page has. */
+export type StepsByRun = ReadonlyMap<string, readonly StepRow[]>;
+
+const TAGS = ['A', 'B', 'C', 'D', 'E', 'F'];
+
+export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
+  const runs = [snapshot.run, ...snapshot.compared].map((record, index) => ({ tag: TAGS[index] ?? '?', record, rows: steps.get(record.id) ?? [] }));
+  return { snapshot, runs };
+}
+
+/** The steps with a window added; as they were where it does not go on from their end. */
+export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): StepsByRun {
+  const known = steps.get(run) ?? [];
+  if (from !== 0 && from !== known.length) return steps;
+  return new Map(steps).set(run, from === 0 ? rows : [...known, ...rows]);
+}
+
+/** The steps of these runs only: those of others are not sent on. */
+export function onlyRuns(steps: StepsByRun, runs: readonly string[]): StepsByRun {
+  return new Map([...steps].filter(([run]) => runs.includes(run)));
+}
+
+/** How many finished steps the newer view has that the older one does not show. */
+export function stepsBetween(older: View, newer: View): number {
+  const known = new Map(older.runs.map(({ record, rows }) => [record.id, rows.length]));
+  return newer.runs.reduce((sum, { record, rows }) => sum + Math.max(0, rows.length - (known.get(record.id) ?? rows.length)), 0);
+}
+
+/** A title without what could turn the text around it or hide in it; for pictures, where no element keeps it apart. */
+export function plainTitle(title: string): string {
+  return title.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').slice(0, 80);
+}
