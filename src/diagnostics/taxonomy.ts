@@ -3,7 +3,8 @@ import { aggregate, unmasked } from '../credit/aggregate.ts';
 import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
 import { fUpperTail } from '../credit/studentT.ts';
-import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass, type TaxonomyClassName } from '../shared/records.ts';
+import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass } from '../shared/records.ts';
+import { TAXONOMY_THRESHOLDS, UNCLASSIFIED, type TaxonomyThresholds, type VerdictName } from '../shared/taxonomy.ts';
 
 /** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eventType'> {
@@ -14,20 +15,6 @@ export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eve
   readonly alternatives: readonly Pick<Alternative, 'decision' | 'original' | 'returns' | 'evaluatorCalls'>[];
 }
 
-export interface TaxonomyThresholds {
-  /** Successful Credit Shift: best mean return - real mean return is greater. */
-  readonly shift: number;
-  /** Evaluator Ambiguity: greatest return - smallest return is less. */
-  readonly ambiguity: number;
-  /** Misleading Plan: best mean return is less. */
-  readonly misleading: number;
-}
-
-/** The paper's values. */
-export const TAXONOMY_THRESHOLDS: TaxonomyThresholds = { shift: 0.2, ambiguity: 0.01, misleading: 0.5 };
-
-/** Level of the test that keeps a bucket out of Over-Coupling. */
-const SIGNIFICANCE = 0.05;
 /** So that 0.8 - 0.6 is not greater than 0.2. */
 const ROUNDING = 1e-9;
 const LISTED_MEANS = 12;
@@ -38,13 +25,14 @@ interface Measured {
   readonly mean: number;
 }
 
-interface Verdict {
-  readonly name: TaxonomyClassName;
+export interface Verdict {
+  readonly name: VerdictName;
+  /** What decided, with its numbers; for an unclassified bucket, why no rule holds. */
   readonly reason: string;
 }
 
 /**
- * Gives each bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket with fewer
+ * Gives a bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket with fewer
  * than two alternatives left, or one that fits no class, stays unclassified. The first rule that holds decides:
  *
  * 1. Misleading Plan, tested first because failing alike is no ambiguity of the evaluator: the role has scored roles downstream and
@@ -52,18 +40,46 @@ interface Verdict {
  * 2. Evaluator Ambiguity: all returns, within and between alternatives, lie closer together than `ambiguity`.
  * 3. Successful Credit Shift: the best mean return exceeds the real action's by more than `shift`.
  * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that of their
- *    means, and an F test (one-way analysis of variance) at the 5 % level does not tell the alternatives apart.
- * @returns the four classes in their order, cases in the order of the buckets
+ *    means, and an F test (one-way analysis of variance) at the level `significance` does not tell the alternatives apart.
  * @throws C3Error('input') for a return that is not finite
  */
+export function judgeBucket(bucket: TaxonomyBucket, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
+  const measured = measure(bucket);
+  const [first, ...rest] = measured;
+  if (first === undefined || rest.length === 0) return { name: UNCLASSIFIED, reason: `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return` };
+  const best = rest.reduce((a, b) => (b.mean > a.mean ? b : a), first);
+  if (!bucket.terminal && best.mean < thresholds.misleading - ROUNDING) {
+    return { name: 'Misleading Plan', reason: `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream` };
+  }
+  const returns = measured.flatMap((alternative) => alternative.returns);
+  const range = returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b));
+  if (range < thresholds.ambiguity - ROUNDING) {
+    return { name: 'Evaluator Ambiguity', reason: `all returns lie within ${show(range)} < ${thresholds.ambiguity}` };
+  }
+  const real = measured.find((alternative) => alternative.real);
+  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) return shiftVerdict(best, real, thresholds);
+  const unshifted = real === undefined ? 'the real message has no return' : `best ${show(best.mean)} - real ${show(real.mean)} = ${show(best.mean - real.mean)} is not > ${thresholds.shift}`;
+  return couplingVerdict(measured, thresholds.significance, unshifted);
+}
+
+/** The evidence of a verdict in one sentence: what decided, then the returns, what they cost, and the means. */
+export function evidenceOf(bucket: TaxonomyBucket, { reason }: Verdict): string {
+  return `${reason}; ${describe(bucket)}.`;
+}
+
+/** The message that a case is about: the one that was clicked, else the real one; null in a bucket that is still empty. */
+export function messageOfCase(bucket: TaxonomyBucket): number | null {
+  return bucket.message ?? realOf(bucket)?.decision ?? null;
+}
+
+/** The four classes in their order, cases in the order of the buckets. @throws C3Error('input') for a return that is not finite */
 export function classifyBuckets(buckets: readonly TaxonomyBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): TaxonomyClass[] {
-  const verdicts = buckets.map((bucket) => ({ bucket, verdict: classify(bucket, thresholds) }));
+  const verdicts = buckets.map((bucket) => ({ bucket, verdict: judgeBucket(bucket, thresholds) }));
   return TAXONOMY_CLASSES.map((name) => {
     const cases = verdicts.flatMap(({ bucket, verdict }) => {
-      if (verdict?.name !== name) return [];
-      const message = bucket.message ?? realOf(bucket)?.decision;
-      if (message === undefined) return [];
-      return [{ bucket: bucket.id, message, eventType: bucket.eventType, question: bucket.question, evidence: `${verdict.reason}; ${describe(bucket)}.` }];
+      const message = messageOfCase(bucket);
+      if (verdict.name !== name || message === null) return [];
+      return [{ bucket: bucket.id, message, eventType: bucket.eventType, question: bucket.question, evidence: evidenceOf(bucket, verdict) }];
     });
     return { name, count: cases.length, cases };
   });
@@ -81,24 +97,6 @@ function measure(bucket: TaxonomyBucket): Measured[] {
   });
 }
 
-function classify(bucket: TaxonomyBucket, thresholds: TaxonomyThresholds): Verdict | null {
-  const measured = measure(bucket);
-  const [first, ...rest] = measured;
-  if (first === undefined || rest.length === 0) return null;
-  const best = rest.reduce((a, b) => (b.mean > a.mean ? b : a), first);
-  if (!bucket.terminal && best.mean < thresholds.misleading - ROUNDING) {
-    return { name: 'Misleading Plan', reason: `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream` };
-  }
-  const returns = measured.flatMap((alternative) => alternative.returns);
-  const range = returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b));
-  if (range < thresholds.ambiguity - ROUNDING) {
-    return { name: 'Evaluator Ambiguity', reason: `all returns lie within ${show(range)} < ${thresholds.ambiguity}` };
-  }
-  const real = measured.find((alternative) => alternative.real);
-  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) return shiftVerdict(best, real, thresholds);
-  return couplingVerdict(measured);
-}
-
 function shiftVerdict(best: Measured, real: Measured, thresholds: TaxonomyThresholds): Verdict {
   const interval = differenceInterval(best.returns, real.returns);
   const bounds =
@@ -111,23 +109,23 @@ function shiftVerdict(best: Measured, real: Measured, thresholds: TaxonomyThresh
   };
 }
 
-function couplingVerdict(measured: readonly Measured[]): Verdict | null {
-  if (measured.some(({ returns }) => returns.length < 2)) return null;
+/** @param unshifted why the rule before did not hold */
+function couplingVerdict(measured: readonly Measured[], significance: number, unshifted: string): Verdict {
+  const none = (reason: string): Verdict => ({ name: UNCLASSIFIED, reason: `${unshifted}, and ${reason}` });
+  if (measured.some(({ returns }) => returns.length < 2)) return none('not every alternative has two returns');
   const returns = measured.flatMap((alternative) => alternative.returns);
   const degreesBetween = measured.length - 1;
   const degreesWithin = returns.length - measured.length;
   const within = measured.reduce((sum, alternative) => sum + squaredDeviations(alternative.returns), 0) / degreesWithin;
   const between = sampleVariance(measured.map((alternative) => alternative.mean)) ?? 0;
-  if (within <= between) return null;
+  if (within <= between) return none(`variance within alternatives ${show(within)} is not > variance of their means ${show(between)}`);
   const overall = mean(returns);
   const explained = measured.reduce((sum, alternative) => sum + alternative.returns.length * (alternative.mean - overall) ** 2, 0);
   const ratio = explained / degreesBetween / within;
   const p = fUpperTail(ratio, degreesBetween, degreesWithin);
-  if (p < SIGNIFICANCE) return null;
-  return {
-    name: 'Over-Coupling',
-    reason: `variance within alternatives ${show(within)} > variance of their means ${show(between)}, F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}`,
-  };
+  const test = `F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}`;
+  if (p < significance) return none(`the alternatives differ, ${test} < ${significance}`);
+  return { name: 'Over-Coupling', reason: `variance within alternatives ${show(within)} > variance of their means ${show(between)}, ${test}` };
 }
 
 /** The numbers behind every verdict: how many returns, what they cost, and the means. */

@@ -2,7 +2,7 @@
 import { CREDIT_ESTIMATORS } from '../credit/estimators.ts';
 import { SUITE_NAMES } from './bench/suites.ts';
 import { exportRun, importFile } from './commands/exchange.ts';
-import { bench, credit, diagnoseRun, doctor, grade, taxonomy } from './commands/measures.ts';
+import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './commands/measures.ts';
 import { generate, modelCommand, planCommand, score } from './commands/models.ts';
 import { replay, run, verify } from './commands/runs.ts';
 import type { Command } from './commands/support.ts';
@@ -11,7 +11,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   run: { usage: 'run [CONFIG] [--override k=v ...] | --resume RUN [--show] [--json]', summary: 'train or evaluate, or take an interrupted run to its end; --show replays one message at the end', run },
   replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] [--json]', summary: 'replay one decision', run: replay },
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
-  taxonomy: { usage: 'taxonomy --run RUN [--json]', summary: 'failure classes with evidence', run: taxonomy },
+  taxonomy: { usage: 'taxonomy --run RUN [--thresholds KEY=VALUE ...] [--json]', summary: 'failure classes with evidence, and how your labels agree with them', run: taxonomy },
+  label: { usage: 'label BUCKET NAME|--take-back [--note TEXT] [--json]', summary: 'your own word on a case: a class, unclassified, or up to 80 characters', run: label },
   diagnose: {
     usage: 'diagnose --run RUN [--origin training|request|diagnostic] [--sample [--contexts S] [--alternatives J] [--replays C] [--value-samples JV] [--role ROLE] [--seed N]] [--json]',
     summary: 'fidelity, variance, influence, pass@k and cost with intervals; --sample draws buckets to measure on first',

@@ -9,6 +9,7 @@ import {
   FAILED_CODE,
   InitializeRequest,
   InspectModelRequest,
+  LabelRequest,
   PlanRequest,
   ReplayProgressNotification,
   ReplayRequest,
@@ -139,7 +140,8 @@ connection.onRequest(VerifyRequest, ({ message }, token) =>
   ),
 );
 
-connection.onRequest(TaxonomyRequest, ({ run }) => answering(() => current().taxonomy(run)));
+connection.onRequest(TaxonomyRequest, (params) => answering(() => current().taxonomyView(params)));
+connection.onRequest(LabelRequest, (params) => answering(() => current().label(params)));
 connection.onRequest(DoctorRequest, () => answering(() => examine(current().storePath)));
 connection.onRequest(ShutdownRequest, () =>
   answering(async () => {

@@ -3,16 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { classifyBuckets } from '../diagnostics/taxonomy.ts';
+import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import { evaluatorProblem, type Evaluator } from '../evaluate/evaluator.ts';
 import { checkRendering, readRendering, rendererOf } from '../policy/rendering.ts';
 import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import type { BucketView, Replay, RunSummary, TaxonomyClass } from '../shared/records.ts';
+import type { BucketView, Replay, RunSummary } from '../shared/records.ts';
+import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/taxonomy.ts';
 import { openStoreForReading, type StoreReader } from '../store/reader.ts';
-import { openStoreForWriting, type StoreWriter } from '../store/writer.ts';
-import { isTerminal } from '../team/protocol.ts';
+import { openStoreForWriting, type Label, type StoreWriter } from '../store/writer.ts';
+import type { Protocol } from '../team/protocol.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
 import { snapshotAfter } from '../training/restore.ts';
@@ -25,6 +26,9 @@ import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
 import { ModelPool, type LentPolicy, type LoadedModel, type WeightsFinder } from './models.ts';
 import { memoryLine, planHere, shortage } from './plan.ts';
 import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
+import { TaxonomyDesk } from './taxonomyDesk.ts';
+import { taxonomyReport, type TaxonomyReport } from './taxonomyReport.ts';
+import { readBuckets } from './taxonomyView.ts';
 import { Weights } from './weights.ts';
 import { loadingWords } from './words.ts';
 
@@ -34,6 +38,7 @@ export class EngineService {
   readonly storePath: string;
   private readonly models = new ModelPool();
   private readonly evaluators = new Evaluators();
+  private readonly taxonomies = new TaxonomyDesk();
   private readonly snapshotFolder: string;
   private readonly weights: Weights;
   private store: StoreWriter | undefined;
@@ -242,24 +247,23 @@ export class EngineService {
     return this.tracked(this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled })));
   }
 
-  /** The paper's failure classes over every bucket of a run. */
-  taxonomy(run: string): TaxonomyClass[] {
-    return this.reading((store) => {
-      store.run(run);
-      const protocol = protocolOf(parseRecipe(store.runConfig(run), run));
-      const buckets: Parameters<typeof classifyBuckets>[0][number][] = [];
-      const questions = new Map<string, string>();
-      for (let offset = 0; ; offset += PAGE) {
-        const page = store.bucketsOfRun({ run, offset, limit: PAGE });
-        for (const bucket of page) {
-          const question = questions.get(bucket.instance) ?? store.instance(bucket.instance).question;
-          questions.set(bucket.instance, question);
-          const occurrence = protocol.occurrences.find(({ role, turn }) => role === bucket.eventType && turn === bucket.turn);
-          buckets.push({ ...bucket, question, terminal: occurrence === undefined || isTerminal(protocol, occurrence.position) });
-        }
-        if (page.length < PAGE) return classifyBuckets(buckets);
-      }
-    });
+  /** The failure taxonomy of a run, for the command line. */
+  taxonomy(run: string, thresholds: TaxonomyThresholds): TaxonomyReport {
+    return this.reading((store) => taxonomyReport(store, run, readBuckets(store, run, protocolOfRun(store, run)), thresholds));
+  }
+
+  /** The failure taxonomy of a run for a panel; what was read of the run is kept for the next time. */
+  taxonomyView(params: TaxonomyParams): TaxonomyView {
+    return this.reading((store) => this.taxonomies.view(store, params, () => protocolOfRun(store, params.run)));
+  }
+
+  /** Appends the user's label on a bucket. @throws C3Error('input') for a label that cannot be stored, C3Error('store') while another process writes */
+  label({ bucket, name, note }: LabelParams): Label {
+    const problem = labelProblem(name, note);
+    if (problem !== null) throw new C3Error('input', problem);
+    const message = this.reading((store) => messageOfCase({ ...store.bucketView(bucket), question: '', terminal: true }));
+    const label = { message, bucket, name, note, author: LABEL_AUTHOR, createdAt: new Date().toISOString() };
+    return { ...label, id: this.writer().insertLabel(label) };
   }
 
   /** Cancels what goes on, waits for its end, then gives everything back. */
@@ -295,6 +299,11 @@ export class EngineService {
   private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean): WeightsFinder {
     return (snapshot) => this.weights.file({ store: this.writer(), run, recipe, snapshot, cancelled });
   }
+}
+
+/** @throws C3Error('input') for an unknown run */
+function protocolOfRun(store: StoreReader, run: string): Protocol {
+  return protocolOf(parseRecipe(store.runConfig(run), run));
 }
 
 /** Who holds the writer lock is the only one who runs anything: a run that still says so was left by a process that is gone. */

@@ -1,20 +1,23 @@
-/** `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, and deterministic findings about its episodes. */
-import { DETECTORS, detect, type DetectedEpisode, type DetectorName } from '../diagnostics/detectors.ts';
-import { TAXONOMY_THRESHOLDS, type TaxonomyThresholds } from '../diagnostics/taxonomy.ts';
+/** `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, the user's labels, and deterministic findings about its episodes. */
+import { DETECTORS, detect, type DetectedEpisode } from '../diagnostics/detectors.ts';
+import { classifyBuckets } from '../diagnostics/taxonomy.ts';
+import { C3Error, nearestName } from '../shared/errors.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { Episode, TaxonomyClass, TaxonomyClassName } from '../shared/records.ts';
+import {
+  areThresholds, PRECEDENCE, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, thresholdWords,
+  type CaseLabel, type DetectorReport, type TaxonomyAgreement, type TaxonomyThresholds, type VerdictName,
+} from '../shared/taxonomy.ts';
 import type { StoreReader } from '../store/types.ts';
+import { agreementOf, verdictsOf, type RunBucket } from './taxonomyView.ts';
 
-export interface DetectorReport {
-  readonly name: DetectorName;
-  /** Episodes in which it is present, of `measured`. */
-  readonly count: number;
-  readonly measured: number;
-  /** Episodes for which it cannot be told. */
-  readonly notMeasured: number;
-  /** The first of them, with the reason of the first that was not measured last. */
-  readonly cases: readonly { readonly message: number; readonly question: string; readonly evidence: string }[];
-  readonly reason: string | null;
+/** A label as it stands in the store, and the class of its bucket. */
+export interface ReportedLabel extends CaseLabel {
+  readonly bucket: number;
+  readonly message: number | null;
+  readonly automatic: VerdictName;
+  /** False for one that a later label supersedes. */
+  readonly current: boolean;
 }
 
 export interface TaxonomyReport {
@@ -28,16 +31,16 @@ export interface TaxonomyReport {
   /** Over `episodes` episodes: those of the last evaluation, or of the last training iteration where there is none. */
   readonly detectors: readonly DetectorReport[];
   readonly episodes: number;
+  /** The user's labels on the buckets, oldest first; those superseded or taken back (an empty name) among them. */
+  readonly labels: readonly ReportedLabel[];
+  readonly agreement: TaxonomyAgreement;
 }
-
-export const PRECEDENCE: readonly TaxonomyClassName[] = ['Misleading Plan', 'Evaluator Ambiguity', 'Successful Credit Shift', 'Over-Coupling'];
 
 const PAGE = 500;
 const LISTED = 50;
 
-/** The report of a run whose classes are known. */
-export function taxonomyReport(store: StoreReader, run: string, classes: readonly TaxonomyClass[]): TaxonomyReport {
-  const buckets = store.countBuckets({ run });
+/** What deterministic findings a run's last episodes show. */
+export function detectorReports(store: StoreReader, run: string): { readonly detectors: readonly DetectorReport[]; readonly episodes: number } {
   const episodes = lastEpisodes(store, run);
   const findings = episodes.map((episode) => ({ episode, found: detect(detected(store, episode)) }));
   const detectors = DETECTORS.map((name): DetectorReport => {
@@ -53,7 +56,47 @@ export function taxonomyReport(store: StoreReader, run: string, classes: readonl
       reason: unknown[0]?.evidence ?? null,
     };
   });
-  return { classes, unclassified: buckets - classes.reduce((sum, { count }) => sum + count, 0), buckets, thresholds: TAXONOMY_THRESHOLDS, precedence: PRECEDENCE, detectors, episodes: episodes.length };
+  return { detectors, episodes: episodes.length };
+}
+
+/** The report of a run. @param buckets all of the run's */
+export function taxonomyReport(store: StoreReader, run: string, buckets: readonly RunBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): TaxonomyReport {
+  const classes = classifyBuckets(buckets, thresholds);
+  const verdicts = new Map(verdictsOf(buckets, thresholds).map(({ name }, index) => [buckets[index]?.id, name]));
+  const stored = store.labelsOfRun(run);
+  const newest = new Map(stored.map(({ bucket, id }) => [bucket, id]));
+  const labels = stored.flatMap(({ id, bucket, ...label }): ReportedLabel[] => {
+    const automatic = bucket === null ? undefined : verdicts.get(bucket);
+    return bucket === null || automatic === undefined ? [] : [{ ...label, bucket, automatic, current: newest.get(bucket) === id && label.name !== '' }];
+  });
+  return {
+    classes,
+    unclassified: buckets.length - classes.reduce((sum, { count }) => sum + count, 0),
+    buckets: buckets.length,
+    thresholds,
+    precedence: PRECEDENCE,
+    ...detectorReports(store, run),
+    labels,
+    agreement: agreementOf(labels.filter(({ current }) => current).map(({ automatic, name }) => [automatic, name])),
+  };
+}
+
+/**
+ * The thresholds of `--thresholds KEY=VALUE`; what is not given stays the paper's.
+ * @throws C3Error('input') for an unknown key or a value that is no number in its bounds
+ */
+export function parseThresholds(given: readonly string[]): TaxonomyThresholds {
+  return given.reduce<TaxonomyThresholds>((thresholds, text) => {
+    const [key = '', value = ''] = text.split(/=(.*)/su);
+    const name = THRESHOLD_NAMES.find((known) => known === key);
+    if (name === undefined) {
+      const nearest = nearestName(key, THRESHOLD_NAMES);
+      throw new C3Error('input', `--thresholds knows ${THRESHOLD_NAMES.join(', ')}, not ${JSON.stringify(key.slice(0, 40))}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`);
+    }
+    const changed = { ...thresholds, [name]: value.trim() === '' ? NaN : Number(value) };
+    if (!areThresholds(changed)) throw new C3Error('input', `--thresholds ${name}= needs a number from 0 to ${THRESHOLD_LIMITS[name]}, not ${JSON.stringify(value.slice(0, 40))}.`);
+    return changed;
+  }, TAXONOMY_THRESHOLDS);
 }
 
 /** The episodes of the last evaluation, greedy and sampled; of the last training iteration where there is none. */
@@ -105,12 +148,22 @@ function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedE
 }
 
 /** The report for people at a terminal, one line each. */
-export function taxonomyWords({ classes, detectors, unclassified, buckets, episodes }: TaxonomyReport): string[] {
+export function taxonomyWords({ classes, detectors, unclassified, buckets, episodes, thresholds, agreement }: TaxonomyReport): string[] {
   const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string => (cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`);
   return [
     ...classes.map(({ name, count, cases }) => `${String(count).padStart(6)}  ${name}${example(cases)}`),
     `${String(unclassified).padStart(6)}  unclassified, of ${String(buckets)} buckets`,
+    `        The classes are those of ${thresholdWords(thresholds)}.`,
+    `        ${agreementWords(agreement)}`,
     ...detectors.map(({ name, count, measured, cases, reason }) => (measured === 0 ? `     ?  ${name}: ${reason ?? 'Not measured: there is no episode.'}` : `${String(count).padStart(6)}  ${name}, of ${String(measured)} episodes${example(cases)}`)),
     `        The findings are those of ${String(episodes)} episodes of the last evaluation, or of the last training iteration.`,
   ];
+}
+
+function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
+  const shown = (value: number): string => String(Number(value.toFixed(3)));
+  const left = ownWords === 0 ? '' : `; ${String(ownWords)} labelled in other words are left out`;
+  if (kappa === null) return `Agreement with your labels: not measured (${reason ?? 'no labels'})${left}.`;
+  const bounds = kappa.low === null || kappa.high === null ? `interval not measured: ${reason ?? ''}` : `95 % interval ${shown(kappa.low)} to ${shown(kappa.high)}`;
+  return `Agreement with your labels: ${String(agreed)} of ${String(n)} cases, Cohen's kappa ${shown(kappa.value)}, ${bounds}${left}.`;
 }

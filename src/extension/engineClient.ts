@@ -15,6 +15,7 @@ import {
   FAILED_CODE,
   InitializeRequest,
   InspectModelRequest,
+  LabelRequest,
   PlanRequest,
   ReplayProgressNotification,
   ReplayRequest,
@@ -43,7 +44,8 @@ import {
 } from '../shared/engineProtocol.ts';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
-import type { BucketView, RunSummary, TaxonomyClass, VerificationReport } from '../shared/records.ts';
+import type { BucketView, RunSummary, VerificationReport } from '../shared/records.ts';
+import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/taxonomy.ts';
 
 /** How long the engine may take to end by itself. */
 const SHUTDOWN_MILLISECONDS = 3000;
@@ -110,9 +112,14 @@ export class EngineClient {
     return this.ask((connection) => connection.sendRequest(VerifyRequest, params, token));
   }
 
-  /** The failure classes of a run. Errors as startRun. */
-  taxonomy(run: string): Promise<readonly TaxonomyClass[]> {
-    return this.ask((connection) => connection.sendRequest(TaxonomyRequest, { run }));
+  /** The failure taxonomy of a run. Errors as startRun. */
+  taxonomy(params: TaxonomyParams): Promise<TaxonomyView> {
+    return this.ask((connection) => connection.sendRequest(TaxonomyRequest, params));
+  }
+
+  /** Appends the user's label on a bucket. Errors as startRun. */
+  label(params: LabelParams): Promise<CaseLabel> {
+    return this.ask((connection) => connection.sendRequest(LabelRequest, params));
   }
 
   /** What a model folder holds, by the headers of its files. Errors as startRun. */

@@ -12,6 +12,7 @@ import { RunsTree } from './runsTree.ts';
 import { createStatusBar } from './statusBar.ts';
 import { StoreAccess } from './storeAccess.ts';
 import { TaxonomyPanels, TAXONOMY_VIEW } from './taxonomyPanels.ts';
+import { RememberedThresholds } from './taxonomyThresholds.ts';
 import { TranscriptPanels, TRANSCRIPT_VIEW } from './transcriptPanels.ts';
 import { Verifier } from './verifier.ts';
 
@@ -26,7 +27,7 @@ export function activate(context: ExtensionContext): void {
   const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log) };
   const tree = new RunsTree(store, log);
   const transcripts = new TranscriptPanels(services);
-  const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
+  const taxonomies = new TaxonomyPanels(services, new RememberedThresholds(context.workspaceState), (message) => { openMessage(services, transcripts, message); });
   const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
   const doctor = new Doctor(engine);
   const modelFolders = new ModelFolders(context.workspaceState);

@@ -1,21 +1,24 @@
 /** The failure taxonomy panels, one for each run. */
 import { ViewColumn, window, type WebviewPanel } from 'vscode';
-import { C3Error, messageOf } from '../shared/errors.ts';
-import type { TaxonomyClass } from '../shared/records.ts';
+import { C3Error } from '../shared/errors.ts';
 import { isTaxonomyState, isTaxonomyToHost, type TaxonomyFromHost, type TaxonomyToHost } from '../shared/taxonomyProtocol.ts';
 import type { Services } from './services.ts';
+import { TaxonomySession } from './taxonomySession.ts';
+import type { RememberedThresholds } from './taxonomyThresholds.ts';
 import { webviewFolder, WebviewDoor } from './webviewDoor.ts';
 
 export const TAXONOMY_VIEW = 'c3.taxonomy';
 
 export class TaxonomyPanels {
   private readonly services: Services;
+  private readonly thresholds: RememberedThresholds;
   private readonly openMessage: (message: number) => void;
-  private readonly panels = new Map<string, TaxonomyPanel>();
+  private readonly panels = new Map<string, WebviewPanel>();
 
   /** @param openMessage shows a case in its transcript */
-  constructor(services: Services, openMessage: (message: number) => void) {
+  constructor(services: Services, thresholds: RememberedThresholds, openMessage: (message: number) => void) {
     this.services = services;
+    this.thresholds = thresholds;
     this.openMessage = openMessage;
   }
 
@@ -23,7 +26,7 @@ export class TaxonomyPanels {
   open(run: string): void {
     const present = this.panels.get(run);
     if (present !== undefined) {
-      present.panel.reveal();
+      present.reveal();
       return;
     }
     const panel = window.createWebviewPanel(TAXONOMY_VIEW, 'Failure taxonomy', ViewColumn.Active, {
@@ -40,52 +43,25 @@ export class TaxonomyPanels {
   }
 
   private adopt(panel: WebviewPanel, run: string): void {
-    this.panels.set(run, new TaxonomyPanel(panel, this.services, run, this.openMessage));
-    panel.onDidDispose(() => { this.panels.delete(run); });
-  }
-}
-
-class TaxonomyPanel {
-  readonly panel: WebviewPanel;
-  private readonly services: Services;
-  private readonly run: string;
-  private readonly door: WebviewDoor<TaxonomyToHost, TaxonomyFromHost>;
-  private classes: readonly TaxonomyClass[] | null = null;
-  private working = false;
-
-  constructor(panel: WebviewPanel, services: Services, run: string, openMessage: (message: number) => void) {
-    this.panel = panel;
-    this.services = services;
-    this.run = run;
-    this.door = new WebviewDoor(panel, 'taxonomy', services, isTaxonomyToHost, (message) => {
-      if (message.type === 'open') openMessage(message.message);
-      else void this.show(message.type === 'refresh');
+    const { services } = this;
+    this.panels.set(run, panel);
+    const session = new TaxonomySession(run, {
+      engine: () => services.engine.client(),
+      reader: () => {
+        const reader = services.store.reader();
+        if (reader === null) throw new C3Error('store', 'The store of this run is gone: open the taxonomy from the Runs view.');
+        return reader;
+      },
+      thresholds: this.thresholds,
+      post: (message) => { door.post(message); },
+      openMessage: this.openMessage,
+      failed: (message) => { services.log.error(message); },
     });
-  }
-
-  /** Sends what is known; classifies when nothing is, or when it is asked to. */
-  private async show(again: boolean): Promise<void> {
-    try {
-      this.tellRun();
-      if (this.classes !== null && !again) {
-        this.door.post({ type: 'classes', run: this.run, classes: this.classes });
-        return;
-      }
-      this.door.post({ type: 'working', run: this.run });
-      if (this.working) return;
-      this.working = true;
-      this.classes = await this.services.engine.client().taxonomy(this.run).finally(() => { this.working = false; });
-      this.door.post({ type: 'classes', run: this.run, classes: this.classes });
-    } catch (error) {
-      this.services.log.error(messageOf(error));
-      this.door.post({ type: 'failed', message: messageOf(error) });
-    }
-  }
-
-  private tellRun(): void {
-    const reader = this.services.store.reader();
-    if (reader === null) throw new C3Error('store', 'The store of this run is gone: open the taxonomy from the Runs view.');
-    const run = reader.run(this.run);
-    this.door.post({ type: 'opened', run: run.id, title: 'Failure taxonomy', subtitle: run.title });
+    const door = new WebviewDoor<TaxonomyToHost, TaxonomyFromHost>(panel, 'taxonomy', services, isTaxonomyToHost, (message) => { void session.receive(message); });
+    const changes = services.store.onDidChange(() => { if (door.open) session.storeChanged(); });
+    panel.onDidDispose(() => {
+      changes.dispose();
+      this.panels.delete(run);
+    });
   }
 }

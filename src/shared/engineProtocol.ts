@@ -2,7 +2,8 @@
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
 import type { DeviceRequest } from './devices.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from './models.ts';
-import type { BucketView, RunSummary, StepMetrics, TaxonomyClass, VerificationReport } from './records.ts';
+import type { BucketView, RunSummary, StepMetrics, VerificationReport } from './records.ts';
+import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from './taxonomy.ts';
 
 export interface InitializeParams {
   /** Absolute path of the store; created with its folder when the first run starts. */
@@ -72,10 +73,6 @@ export interface VerifyProgress {
   readonly total: number;
 }
 
-export interface TaxonomyParams {
-  readonly run: string;
-}
-
 export interface ProviderReport {
   readonly name: string;
   readonly available: boolean;
@@ -120,7 +117,9 @@ export const StartRunRequest = new RequestType<StartRunParams, RunSummary, void>
 export const ResumeRunRequest = new RequestType<ResumeRunParams, RunSummary, void>('run/resume');
 export const ReplayRequest = new RequestType<ReplayParams, BucketView, void>('replay/start');
 export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
-export const TaxonomyRequest = new RequestType<TaxonomyParams, readonly TaxonomyClass[], void>('taxonomy');
+export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
+/** Appends a label; refused in one sentence while another process writes the store. */
+export const LabelRequest = new RequestType<LabelParams, CaseLabel, void>('taxonomy/label');
 /** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
 export const InspectModelRequest = new RequestType<InspectModelParams, ModelFacts, void>('model/inspect');
 /** Nothing is loaded and nothing stored. A plan that does not fit is an answer, not an error. */

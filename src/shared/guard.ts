@@ -24,6 +24,11 @@ export function integer(low = 0, high = Number.MAX_SAFE_INTEGER): Guard<number> 
   return (value): value is number => Number.isSafeInteger(value) && Number(value) >= low && Number(value) <= high;
 }
 
+/** A finite number in [low, high]. */
+export function number(low: number, high: number): Guard<number> {
+  return (value): value is number => typeof value === 'number' && Number.isFinite(value) && value >= low && value <= high;
+}
+
 /** One of the given literals. */
 export function literal<const T extends string | number | boolean>(...allowed: readonly T[]): Guard<T> {
   const values: readonly unknown[] = allowed;

@@ -4,13 +4,14 @@ import type { RunStatus, Snapshot } from '../shared/records.ts';
 import { diagnosticWriters } from './diagnostics.ts';
 import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
+import { labelWriter } from './labels.ts';
 import { accountWriter } from './runAccounts.ts';
 import { guarded, translate } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import { textWriter } from './texts.ts';
 import type { TextWriter } from './texts.ts';
 import { bytesOf, tokenHash } from './tokens.ts';
-import type { NewLabel, NewRun, NewVerification, StoreReader, StoreWriter } from './types.ts';
+import type { NewRun, NewVerification, StoreReader, StoreWriter } from './types.ts';
 
 type Appenders = Omit<StoreWriter, keyof StoreReader>;
 
@@ -45,6 +46,7 @@ export function appendersOf(session: Session): Appenders {
     ...creditAppenders(session),
     ...accountWriter(session),
     ...diagnosticWriters(session),
+    ...labelWriter(session),
     insertInstances: together((instances) => { instances.forEach(keys.storeInstance); }),
     environmentId: together(keys.environmentId),
     insertDecision: together(decisionAppender(session, keys, texts)),
@@ -130,7 +132,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
   };
 }
 
-type CreditAppenders = Pick<Appenders, 'insertAlternative' | 'insertReplay' | 'insertCredit' | 'insertVerification' | 'insertLabel'>;
+type CreditAppenders = Pick<Appenders, 'insertAlternative' | 'insertReplay' | 'insertCredit' | 'insertVerification'>;
 
 function creditAppenders(session: Session): CreditAppenders {
   const { db } = session;
@@ -141,8 +143,6 @@ function creditAppenders(session: Session): CreditAppenders {
     INSERT INTO credit (bucket, decision, estimator, value, low, high, n, evaluator_calls, interval) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertVerification = db.prepare<[NewVerification]>(
     'INSERT INTO verification (replay, result, detail, environment) VALUES (@replay, @result, @detail, @environment)');
-  const insertLabel = db.prepare<[NewLabel]>(
-    'INSERT INTO label (message, bucket, name, note, created_at) VALUES (@message, @bucket, @name, @note, @createdAt)');
 
   return {
     insertAlternative: guarded(session, (bucket, decision, index, original) => { insertAlternative.run(bucket, decision, index, original ? 1 : 0); }),
@@ -158,7 +158,6 @@ function creditAppenders(session: Session): CreditAppenders {
       return Number(insertCredit.run([bucket, decision, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid);
     }),
     insertVerification: guarded(session, (verification) => Number(insertVerification.run(verification).lastInsertRowid)),
-    insertLabel: guarded(session, (label) => Number(insertLabel.run(label).lastInsertRowid)),
   };
 }
 

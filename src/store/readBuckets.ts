@@ -1,4 +1,4 @@
-/** Reading buckets: their alternatives, replays, credits, verifications and labels. */
+/** Reading buckets: their alternatives, replays, credits and verifications. */
 import type { Alternative, Bucket, BucketOrigin, BucketView, FinishReason, Phase, Replay } from '../shared/records.ts';
 import { markOf } from '../shared/verification.ts';
 import type { CreditOf } from './readMessages.ts';
@@ -6,10 +6,10 @@ import type { TreeOf } from './readTrees.ts';
 import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
-import type { ContextInstance, Label, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from './types.ts';
+import type { ContextInstance, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from './types.ts';
 
 type BucketReaders = Pick<StoreReader, 'bucket' | 'bucketView' | 'bucketsFor' | 'bucketsOfContext' | 'requestsOf' | 'bucketsOfRun' | 'countBuckets' | 'replaysOfBucket'
-  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'verdictsOfBucket' | 'newestVerification' | 'labelsOfMessage' | 'labelsOfBucket'>;
+  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'verdictsOfBucket' | 'newestVerification'>;
 
 interface AlternativeRow {
   readonly decision: number;
@@ -38,7 +38,6 @@ const REPLAY = `
   SELECT replay.id, replay.bucket, alternative, replay_index AS replayIndex, leaf, return, evaluator_calls AS evaluatorCalls,
     token_hash AS tokenHash, environment
   FROM replay`;
-const LABEL = 'SELECT id, message, bucket, name, note, created_at AS createdAt FROM label';
 
 /** The readers of buckets and what belongs to them. */
 export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: CreditOf): BucketReaders {
@@ -84,8 +83,6 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
   const credits = db.prepare<[number], StoredCredit>(`
     SELECT bucket, decision, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval FROM credit WHERE bucket = ? ORDER BY id`);
   const verifications = db.prepare<[number], Verification>('SELECT id, replay, result, detail, environment FROM verification WHERE replay = ? ORDER BY id');
-  const labelsOfMessage = db.prepare<[number], Label>(`${LABEL} WHERE message = ? ORDER BY id`);
-  const labelsOfBucket = db.prepare<[number], Label>(`${LABEL} WHERE bucket = ? ORDER BY id`);
 
   function bucketOf(id: number): Bucket {
     return bucket.get(id) ?? notFound(session, 'bucket', id);
@@ -133,8 +130,6 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
     verifications: guarded(session, (replay) => verifications.all(replay)),
     verdictsOfBucket: guarded(session, (id) => outcomes.all(id).map(({ alternative, leaf, replayIndex, result, detail }) => ({ alternative, leaf, replayIndex, result, detail }))),
     newestVerification: guarded(session, () => newestVerification.get() ?? 0),
-    labelsOfMessage: guarded(session, (message) => labelsOfMessage.all(message)),
-    labelsOfBucket: guarded(session, (id) => labelsOfBucket.all(id)),
   };
 }
 

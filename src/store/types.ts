@@ -150,8 +150,10 @@ export interface Verification extends NewVerification {
 export interface NewLabel {
   readonly message: number | null;
   readonly bucket: number | null;
+  /** Empty takes the label before it back. */
   readonly name: string;
   readonly note: string;
+  readonly author: string;
   /** ISO 8601. */
   readonly createdAt: string;
 }
@@ -286,6 +288,8 @@ export interface StoreReader {
   labelsOfMessage(message: number): Label[];
   /** The user's labels on a bucket, oldest first. */
   labelsOfBucket(bucket: number): Label[];
+  /** The user's labels on all buckets of a run, oldest first. */
+  labelsOfRun(run: string): Label[];
   /** The samples of diagnostic buckets of a run, oldest first. */
   diagnosticSamples(run: string): DiagnosticSample[];
   /** The complete buckets of a sample, oldest first. */

@@ -1,4 +1,4 @@
-/** Reading a transcript, replaying a message and going to it from the failure taxonomy, with the real engine. */
+/** Reading a transcript and replaying a message, with the real engine. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import type { BucketView } from '../../src/shared/records.ts';
@@ -273,28 +273,6 @@ scenario('the transcript comes back with what was selected and folded after it w
   const again = await workbench.webview(titleOf(episode.question));
   await again.locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]').waitFor();
   await again.getByRole('heading', { name: 'reasoner' }).waitFor();
-});
-
-scenario('the failure taxonomy counts what the command line counts, and a case opens its message', async (workbench) => {
-  await prepare(workbench);
-  const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
-  const classes = printed['classes'];
-  assert.ok(Array.isArray(classes));
-  const expected = new Map(classes.map((entry: { name: string; count: number }) => [entry.name, entry.count]));
-  await workbench.runCommand('C3: Inspect failure taxonomy');
-  await workbench.pick('Tiny');
-  const taxonomy = await workbench.webview('Failure taxonomy');
-  for (const [name, number] of expected) {
-    const row = taxonomy.getByRole('row').filter({ has: taxonomy.getByRole('button', { name }) });
-    assert.equal(await row.getByRole('cell').first().innerText(), String(number), name);
-  }
-  const first = taxonomy.getByTitle('Open the transcript at this message').first();
-  const role = await first.locator('.role').innerText();
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('taxonomy', theme);
-  const question = await first.locator('.case-question').innerText();
-  await first.click();
-  const transcript = await workbench.webview(titleOf(question));
-  await transcript.getByRole('heading', { name: role }).waitFor();
 });
 
 scenario('a transcript of 2,100 messages draws what can be seen, by windows, and its text is never markup', async (workbench) => {

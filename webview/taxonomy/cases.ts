@@ -1,31 +1,133 @@
-/** The cases of one class; each opens the transcript at its message. */
-import type { TaxonomyCase, TaxonomyClass } from '../../src/shared/records.ts';
-import { h } from '../common/dom.ts';
+/** The cases that the filters let through: each unfolds, is labelled, and opens the transcript at its message. */
+import { VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/taxonomy.ts';
+import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
+import { badge, h, icon } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
 import { button } from '../common/toolkit.ts';
+import { CaseDetailView, type CaseActions } from './caseDetail.ts';
+import { originWords } from './words.ts';
 
-/** Cases drawn at first, and with each "Show more". */
-const PAGE = 50;
-
-/** The list; `named` adds the class's name above it. */
-export function caseList(entry: TaxonomyClass, named: boolean, open: (message: number) => void): HTMLElement {
-  const list = h('ul', { class: 'cases', 'aria-label': entry.name });
-  const section = h('section', {}, named && entry.count > 0 ? h('h2', {}, entry.name) : null, list);
-  let shown = 0;
-  const more = button('', () => { grow(); });
-  const grow = (): void => {
-    list.append(...entry.cases.slice(shown, shown + PAGE).map((item) => caseItem(item, open)));
-    shown = Math.min(entry.cases.length, shown + PAGE);
-    more.textContent = `Show more (${count(entry.cases.length - shown)})`;
-    if (shown === entry.cases.length) more.remove();
-    else section.append(more);
-  };
-  grow();
-  return section;
+export interface CaseListActions extends CaseActions {
+  /** Told which case is unfolded. */
+  unfold(bucket: number | null): void;
+  more(limit: number): void;
 }
 
-function caseItem(item: TaxonomyCase, open: (message: number) => void): HTMLElement {
-  const link = h('button', { class: 'case', type: 'button', title: 'Open the transcript at this message' }, h('span', { class: 'role' }, item.eventType), h('span', { class: 'case-question' }, oneLine(item.question)), h('span', { class: 'evidence muted' }, item.evidence));
-  link.addEventListener('click', () => { open(item.message); });
-  return h('li', {}, link);
+interface Item {
+  readonly element: HTMLElement;
+  readonly toggle: HTMLButtonElement;
+  readonly row: TaxonomyRow;
+  readonly key: string;
+}
+
+export class CaseList {
+  readonly element: HTMLElement;
+  private readonly list = h('ul', { class: 'cases', 'aria-label': 'Cases' });
+  private readonly summary = h('p', { class: 'muted', role: 'status' });
+  private readonly actions: CaseListActions;
+  private readonly more: HTMLElement;
+  private items: readonly Item[] = [];
+  private detail: CaseDetailView | null = null;
+  private unfolded: number | null;
+  private draft: LabelDraft | null;
+
+  constructor(unfolded: number | null, draft: LabelDraft | null, actions: CaseListActions) {
+    this.actions = actions;
+    this.unfolded = unfolded;
+    this.draft = draft;
+    this.more = button('Show more', () => { actions.more(Math.min(CASES_MOST, this.items.length + CASES_SHOWN)); });
+    this.list.addEventListener('keydown', (event) => { this.key(event); });
+    const keys = h('p', { class: 'muted keys' }, 'On a case: ', h('kbd', {}, 'Enter'), ' unfolds it, ', h('kbd', {}, 'o'), ' opens its transcript, ', h('kbd', {}, '\u2191'), ' ', h('kbd', {}, '\u2193'), ' walk, ', ...VERDICTS.flatMap((name, index) => [h('kbd', {}, String(index + 1)), ` labels it ${name}${index === VERDICTS.length - 1 ? '.' : ', '}`]));
+    this.element = h('div', {}, this.summary, keys, this.list, this.more);
+  }
+
+  update({ rows, matching, buckets }: TaxonomyView): void {
+    const focused = this.items.find(({ element }) => element.contains(document.activeElement));
+    const known = new Map(this.items.map((item) => [item.row.bucket, item]));
+    this.items = rows.map((row) => {
+      const key = JSON.stringify(row);
+      const before = known.get(row.bucket);
+      return before?.key === key ? before : this.item(row, key);
+    });
+    const now = new Set(this.items);
+    const same = known.size === this.items.length && [...known.values()].every((item) => now.has(item));
+    if (!same) {
+      const inDetail = this.detail !== null && this.detail.element.contains(document.activeElement) ? document.activeElement : null;
+      this.list.replaceChildren(...this.items.map(({ element }) => element));
+      this.unfold(this.unfolded, false);
+      // What had the focus has been moved or drawn anew.
+      if (inDetail instanceof HTMLElement && inDetail.isConnected) inDetail.focus();
+      else if (focused !== undefined) (this.items.find(({ row }) => row.bucket === focused.row.bucket) ?? this.items[0])?.toggle.focus();
+    }
+    this.summary.textContent = matching === 0 ? 'No case matches these filters.' : `${count(matching)} of ${count(buckets)} buckets${this.items.length < matching ? `, the first ${count(this.items.length)} are shown` : ''}`;
+    this.more.hidden = this.items.length >= matching || this.items.length >= CASES_MOST;
+  }
+
+  show(detail: CaseDetail): void {
+    if (this.detail?.bucket === detail.bucket) this.detail.show(detail);
+  }
+
+  labelled(bucket: number): void {
+    if (this.detail?.bucket === bucket) this.detail.saved();
+  }
+
+  /** False when the case is not unfolded, so that somebody else must say it. */
+  refused(bucket: number, message: string): boolean {
+    if (this.detail?.bucket !== bucket) return false;
+    this.detail.refused(message);
+    return true;
+  }
+
+  private item(row: TaxonomyRow, key: string): Item {
+    const { eventType, origin, iteration, question, verdict, published, evidence, label } = row;
+    const disagrees = label !== null && isVerdictName(label.name) && label.name !== verdict;
+    const toggle = h(
+      'button',
+      { class: 'case', type: 'button', 'aria-expanded': 'false' },
+      icon('chevron'),
+      h('span', { class: 'case-class' }, h('span', {}, verdict), published === verdict ? null : h('span', { class: 'muted' }, `was ${published}`)),
+      h('span', { class: 'case-role' }, h('span', { class: 'role' }, eventType), h('span', { class: 'muted' }, originWords(origin, iteration))),
+      h('span', { class: 'case-words' }, h('span', { class: 'case-question' }, oneLine(question)), h('span', { class: 'evidence muted' }, evidence)),
+      h('span', { class: 'case-label' }, label === null ? null : badge(label.name, 'plain', disagrees ? 'You label it otherwise' : 'Your label'), disagrees ? h('span', { class: 'muted' }, 'disagrees') : null),
+    );
+    toggle.addEventListener('click', () => { this.unfold(this.unfolded === row.bucket ? null : row.bucket, true); });
+    const open = h('button', { class: 'link case-open', type: 'button', title: 'Open the transcript at this message', 'aria-label': `Open the transcript of the case: ${eventType}, ${oneLine(question).slice(0, 80)}` }, 'Open');
+    open.addEventListener('click', () => { if (row.message !== null) this.actions.open(row.message); });
+    open.hidden = row.message === null;
+    return { element: h('li', { 'data-bucket': row.bucket }, h('div', { class: 'case-head' }, toggle, open)), toggle, row, key };
+  }
+
+  private unfold(bucket: number | null, byUser: boolean): void {
+    this.unfolded = bucket;
+    for (const { toggle, row } of this.items) toggle.setAttribute('aria-expanded', String(row.bucket === bucket));
+    const item = this.items.find(({ row }) => row.bucket === bucket);
+    if (item === undefined) this.detail?.element.remove();
+    else {
+      if (this.detail?.bucket !== item.row.bucket) {
+        this.detail?.element.remove();
+        const { bucket: of } = item.row;
+        this.detail = new CaseDetailView(of, this.draft?.bucket === of ? this.draft : null, { ...this.actions, draft: (draft) => { this.keepDraft(draft); } });
+      }
+      if (this.detail.element.parentElement !== item.element) item.element.append(this.detail.element);
+    }
+    if (byUser || item !== undefined) this.actions.unfold(bucket);
+  }
+
+  private keepDraft(draft: LabelDraft | null): void {
+    this.draft = draft;
+    this.actions.draft(draft);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const at = this.items.findIndex(({ toggle }) => toggle === event.target);
+    const item = this.items[at];
+    if (item === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    const verdict = VERDICTS[Number(event.key) - 1];
+    const target = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: this.items.length - 1 }[event.key];
+    if (target !== undefined) this.items[Math.max(0, Math.min(this.items.length - 1, target))]?.toggle.focus();
+    else if (event.key === 'o' && item.row.message !== null) this.actions.open(item.row.message);
+    else if (/^[1-5]$/u.test(event.key) && verdict !== undefined) this.actions.label(item.row.bucket, verdict, item.row.label?.note ?? '');
+    else return;
+    event.preventDefault();
+  }
 }

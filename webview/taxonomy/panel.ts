@@ -1,30 +1,20 @@
-/** The failure taxonomy of a run: four classes, their counts and shares, and the cases with their evidence. */
-import type { TaxonomyClass, TaxonomyClassName } from '../../src/shared/records.ts';
-import { isTaxonomyState, type TaxonomyFromHost, type TaxonomyToHost } from '../../src/shared/taxonomyProtocol.ts';
-import { barChart, onThemeChange } from '../common/charts.ts';
+/** The failure taxonomy of a run: the classes under thresholds that can be tried, the user's own labels beside them, findings, and every case. */
+import { LABEL_FILTERS, NO_FILTER, type TaxonomyFilter, type TaxonomyThresholds, type TaxonomyView, VERDICTS } from '../../src/shared/taxonomy.ts';
+import { CASES_SHOWN, isTaxonomyState, type LabelDraft, type TaxonomyFromHost, type TaxonomyToHost } from '../../src/shared/taxonomyProtocol.ts';
 import { h, replace } from '../common/dom.ts';
-import { count, percent } from '../common/format.ts';
+import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
-import { button, progressRing } from '../common/toolkit.ts';
-import { caseList } from './cases.ts';
-import { shares } from './shares.ts';
+import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
+import { CaseList } from './cases.ts';
+import { ClassTable } from './classTable.ts';
+import { Findings } from './findings.ts';
+import { ThresholdForm } from './thresholdForm.ts';
+import { agreementWords, disagreements } from './words.ts';
 
-const TYPES: readonly string[] = ['opened', 'classes', 'working', 'failed'] satisfies readonly TaxonomyFromHost['type'][];
-
-/** What each class means, in one sentence. */
-const MEANING: Readonly<Record<TaxonomyClassName, string>> = {
-  'Successful Credit Shift': 'Another message in the same context returns clearly more than the one that was taken.',
-  'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not tell these messages apart.',
-  'Misleading Plan': 'Whatever the later roles do with any of the plans, they mostly fail.',
-  'Over-Coupling': 'Returns differ more below one message than between the messages: what follows decides.',
-};
-
-const COLOURS: Readonly<Record<TaxonomyClassName, string>> = {
-  'Successful Credit Shift': '--vscode-charts-green',
-  'Evaluator Ambiguity': '--vscode-charts-yellow',
-  'Misleading Plan': '--vscode-charts-red',
-  'Over-Coupling': '--vscode-charts-purple',
-};
+const TYPES: readonly string[] = ['opened', 'working', 'view', 'case', 'labelled', 'refused', 'grown', 'failed'] satisfies readonly TaxonomyFromHost['type'][];
+/** The value of a chooser that chooses nothing; no role has an empty name. */
+const ANY = '';
+const LABEL_WORDS = { all: 'Labelled or not', labelled: 'Labelled', unlabelled: 'Not labelled', disagreement: 'Disagreement' } as const;
 
 function isFromHost(value: unknown): value is TaxonomyFromHost {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
@@ -34,89 +24,164 @@ export class TaxonomyPanel {
   private readonly host: Host<TaxonomyToHost>;
   private readonly title = h('h1', {});
   private readonly subtitle = h('span', { class: 'muted' });
+  private readonly grown = h('span', { class: 'muted', role: 'status' });
   private readonly status = h('div', { class: 'working', role: 'status' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
-  private readonly body = h('div', { class: 'taxonomy' });
-  private readonly chart = barChart();
-  private classes: readonly TaxonomyClass[] = [];
+  private readonly table = new ClassTable((name) => { this.choose({ verdict: this.filter.verdict === name ? null : name }); });
+  private readonly form = new ThresholdForm((thresholds) => { this.thresholds = thresholds; this.ask(); });
+  private readonly agreement = h('p', {});
+  private readonly disagreeing = button('', () => { this.choose({ verdict: null, role: null, labels: 'disagreement' }); });
+  private readonly classChooser = dropdown('Class', (value) => { this.choose({ verdict: VERDICTS.find((name) => name === value) ?? null }); });
+  private readonly roleChooser = dropdown('Role', (value) => { this.choose({ role: value === ANY ? null : value }); });
+  private readonly labelChooser = dropdown('Labels', (value) => { this.choose({ labels: LABEL_FILTERS.find((name) => name === value) ?? 'all' }); });
+  private readonly all = button('All cases', () => { this.choose(NO_FILTER); });
+  private readonly findings: Findings;
+  private readonly cases: CaseList;
+  private readonly body: HTMLElement;
+  private readonly empty = h('div', { class: 'welcome' }, h('h2', {}, 'There is no bucket yet'), h('p', { class: 'muted' }, 'Cases come from contexts with several alternatives. Train for a few steps, or replay alternatives of a message, and read again.'));
   private run: string | null = null;
-  private selected: TaxonomyClassName | null = null;
+  private view: TaxonomyView | null = null;
+  /** Null until the workspace's are known. */
+  private thresholds: TaxonomyThresholds | null = null;
+  private filter: TaxonomyFilter = NO_FILTER;
+  private limit = CASES_SHOWN;
+  private unfolded: number | null = null;
+  private finding: string | null = null;
+  private draft: LabelDraft | null = null;
+  /** Where the page was scrolled to before it was thrown away; null once it is there again. */
+  private scroll: number | null = null;
 
   constructor(root: HTMLElement, host: Host<TaxonomyToHost>) {
     this.host = host;
-    const refresh = button('Classify again', () => { host.post({ type: 'refresh' }); });
-    replace(root, h('header', { class: 'panel-head' }, this.title, this.subtitle, h('span', { class: 'push' }, refresh)), this.banner, this.status, this.body);
     const state = host.getState();
-    if (isTaxonomyState(state)) this.selected = state.selected;
-    onThemeChange(() => { this.drawChart(); });
+    if (isTaxonomyState(state)) ({ filter: this.filter, limit: this.limit, opened: this.unfolded, finding: this.finding, draft: this.draft, scroll: this.scroll } = state);
+    const open = (message: number): void => { host.post({ type: 'open', message }); };
+    this.findings = new Findings(this.finding, open, (name) => { this.finding = name; this.keep(); });
+    this.cases = new CaseList(this.unfolded, this.draft, {
+      open,
+      label: (bucket, name, note) => { host.post({ type: 'label', bucket, name, note }); },
+      draft: (draft) => { this.draft = draft; this.keep(); },
+      unfold: (bucket) => { this.unfold(bucket); },
+      more: (limit) => { this.limit = limit; this.ask(); },
+    });
+    replace(this.classChooser, option(ANY, 'All classes'), ...VERDICTS.map((name) => option(name, name)));
+    replace(this.labelChooser, ...LABEL_FILTERS.map((name) => option(name, LABEL_WORDS[name])));
+    const filters = h('div', { class: 'filters', role: 'group', 'aria-label': 'Filters' }, this.classChooser, this.roleChooser, this.labelChooser, this.all);
+    this.body = h(
+      'div',
+      { class: 'taxonomy' },
+      h(
+        'section',
+        { class: 'overview', 'aria-label': 'Classes' },
+        this.table.element,
+        h('div', { class: 'beside' }, this.form.element, h('section', { class: 'agreement', 'aria-label': 'Agreement with your labels' }, h('h2', {}, 'Your labels'), this.agreement, this.disagreeing)),
+      ),
+      this.findings.element,
+      h('section', { 'aria-label': 'Cases' }, h('h2', {}, 'Cases'), filters, this.cases.element),
+    );
+    this.body.hidden = true;
+    this.empty.hidden = true;
+    const again = button('Read again', () => { host.post({ type: 'readAgain' }); }, { title: 'Read the buckets of the run anew' });
+    replace(root, h('header', { class: 'panel-head' }, this.title, this.subtitle, h('span', { class: 'push actions' }, this.grown, again)), this.banner, this.status, this.empty, this.body);
     host.listen((message) => { if (isFromHost(message)) this.receive(message); });
-    host.post({ type: 'ready' });
+    window.addEventListener('scroll', () => { if (this.scroll === null) this.keep(); }, { passive: true });
+    host.post({ type: 'ready', filter: this.filter, limit: this.limit });
   }
 
   private receive(message: TaxonomyFromHost): void {
-    this.banner.textContent = message.type === 'failed' ? message.message : '';
-    replace(this.status, ...(message.type === 'working' ? [progressRing('Classifying'), h('span', {}, 'Classifying the buckets of the run')] : []));
-    if (message.type === 'opened') {
-      if (this.run !== null && this.run !== message.run) replace(this.body);
-      this.run = message.run;
-      this.title.textContent = message.title;
-      this.subtitle.textContent = message.subtitle;
-      this.keep();
-    } else if (message.type === 'classes') {
-      this.classes = message.classes;
-      this.draw();
+    switch (message.type) {
+      case 'opened':
+        this.run = message.run;
+        this.title.textContent = message.title;
+        this.subtitle.textContent = message.subtitle;
+        this.keep();
+        break;
+      case 'working':
+        this.banner.textContent = '';
+        replace(this.status, progressRing('Reading'), h('span', {}, 'Reading the buckets of the run'));
+        break;
+      case 'failed':
+        replace(this.status);
+        this.banner.textContent = message.message;
+        break;
+      case 'view': this.show(message.view); break;
+      case 'case':
+        this.cases.show(message.detail);
+        this.scrollBack();
+        break;
+      case 'labelled':
+        this.banner.textContent = '';
+        this.cases.labelled(message.bucket);
+        break;
+      case 'refused':
+        if (!this.cases.refused(message.bucket, message.message)) this.banner.textContent = message.message;
+        break;
+      case 'grown': {
+        const more = message.buckets - (this.view?.buckets ?? message.buckets);
+        this.grown.textContent = more > 0 ? `${count(more)} more ${more === 1 ? 'bucket' : 'buckets'} by now` : '';
+        break;
+      }
     }
   }
 
-  private draw(): void {
-    if (this.classes.every((entry) => entry.count === 0)) {
-      replace(this.body, h('div', { class: 'welcome' }, h('h2', {}, 'No case was found'), h('p', { class: 'muted' }, 'Cases come from contexts with several alternatives. Train for a few steps, or replay alternatives of a message, and classify again.')));
-      return;
+  private show(view: TaxonomyView): void {
+    const roles = this.view?.roles.join('\n');
+    this.view = view;
+    replace(this.status);
+    this.banner.textContent = '';
+    this.grown.textContent = '';
+    this.empty.hidden = view.buckets > 0;
+    this.body.hidden = view.buckets === 0;
+    if (this.thresholds === null) {
+      this.thresholds = view.thresholds;
+      this.form.set(view.thresholds);
     }
-    const share = shares(this.classes);
-    const rows = this.classes.map((entry) => this.classRow(entry, share.get(entry.name) ?? 0));
-    const table = h(
-      'table',
-      { class: 'classes' },
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Class'), h('th', { scope: 'col', class: 'number' }, 'Cases'), h('th', { scope: 'col', class: 'number' }, 'Share'))),
-      h('tbody', {}, ...rows),
-    );
-    const shown = this.classes.filter((entry) => this.selected === null || entry.name === this.selected);
-    const heading = h('h3', {}, this.selected ?? 'All cases', this.selected === null ? null : this.showAll());
-    replace(this.body, h('section', { class: 'overview', 'aria-label': 'Classes' }, table, this.chart.element), heading, ...shown.map((entry) => caseList(entry, this.selected === null, (message) => { this.host.post({ type: 'open', message }); })));
-    this.drawChart();
+    this.table.update(view, this.filter.verdict);
+    this.agreement.textContent = agreementWords(view.agreement);
+    const apart = disagreements(view.agreement);
+    this.disagreeing.hidden = apart === 0;
+    this.disagreeing.textContent = `Show the ${count(apart)} that ${apart === 1 ? 'disagrees' : 'disagree'}`;
+    if (roles !== view.roles.join('\n')) replace(this.roleChooser, option(ANY, 'All roles'), ...view.roles.map((role) => option(role, role)));
+    this.markFilter();
+    this.findings.update(view);
+    this.cases.update(view);
+    if (this.unfolded === null || !view.rows.some(({ bucket }) => bucket === this.unfolded)) this.scrollBack();
   }
 
-  private classRow(entry: TaxonomyClass, share: number): HTMLElement {
-    const choose = h('button', { class: 'link', type: 'button', 'aria-pressed': String(this.selected === entry.name) }, entry.name);
-    choose.addEventListener('click', () => { this.choose(this.selected === entry.name ? null : entry.name); });
-    return h(
-      'tr',
-      { class: this.selected === entry.name ? 'chosen' : null },
-      h('th', { scope: 'row' }, choose, h('p', { class: 'muted' }, MEANING[entry.name])),
-      h('td', { class: 'number' }, count(entry.count)),
-      h('td', { class: 'number' }, percent(share)),
-    );
+  private choose(change: Partial<TaxonomyFilter>): void {
+    this.filter = { ...this.filter, ...change };
+    this.limit = CASES_SHOWN;
+    this.markFilter();
+    this.ask();
   }
 
-  private showAll(): HTMLElement {
-    const all = h('button', { class: 'link', type: 'button' }, 'show all');
-    all.addEventListener('click', () => { this.choose(null); });
-    return h('span', { class: 'show-all' }, all);
+  private markFilter(): void {
+    const { verdict, role, labels } = this.filter;
+    this.classChooser.value = verdict ?? ANY;
+    this.roleChooser.value = role ?? ANY;
+    this.labelChooser.value = labels;
+    this.all.toggleAttribute('disabled', verdict === null && role === null && labels === 'all');
   }
 
-  private choose(name: TaxonomyClassName | null): void {
-    this.selected = name;
-    this.draw();
+  private ask(): void {
     this.keep();
-    this.body.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus();
+    if (this.thresholds !== null) this.host.post({ type: 'show', thresholds: this.thresholds, filter: this.filter, limit: this.limit });
   }
 
-  private drawChart(): void {
-    if (this.chart.element.isConnected) this.chart.update(this.classes.map((entry) => ({ name: entry.name, value: entry.count, colour: COLOURS[entry.name] })));
+  private unfold(bucket: number | null): void {
+    this.unfolded = bucket;
+    this.keep();
+    if (bucket !== null) this.host.post({ type: 'case', bucket });
+  }
+
+  private scrollBack(): void {
+    if (this.scroll === null) return;
+    window.scrollTo(0, this.scroll);
+    this.scroll = null;
   }
 
   private keep(): void {
-    if (this.run !== null) this.host.setState({ version: 1, run: this.run, selected: this.selected });
+    if (this.run === null) return;
+    this.host.setState({ version: 2, run: this.run, filter: this.filter, limit: this.limit, opened: this.unfolded, finding: this.finding, draft: this.draft, scroll: this.scroll ?? Math.round(window.scrollY) });
   }
 }

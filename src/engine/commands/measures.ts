@@ -1,4 +1,4 @@
-/** `c3 taxonomy`, `diagnose`, `credit`, `grade`, `doctor` and `bench`. */
+/** `c3 taxonomy`, `label`, `diagnose`, `credit`, `grade`, `doctor` and `bench`. */
 import { DEVICE_REQUESTS, type DeviceRequest } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { contextEstimator } from '../../training/methods/methods.ts';
@@ -13,17 +13,31 @@ import { examine } from '../doctor.ts';
 import { graderNamed, gradeLines, mathLines } from '../gradeLines.ts';
 import { backendNamed, passRuleNamed, pythonLines, withPythonGrader } from '../gradePython.ts';
 import { parseRecipe, protocolOf } from '../recipe.ts';
-import { taxonomyReport, taxonomyWords } from '../taxonomyReport.ts';
+import { parseThresholds, taxonomyWords } from '../taxonomyReport.ts';
 import { JSON_FLAG, note, print, STORE, storePath, withService, type CommandContext } from './support.ts';
 
 export async function taxonomy(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('taxonomy', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' } }, 0);
+  const parsed = readArguments('taxonomy', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, thresholds: { type: 'string', multiple: true } }, 0);
+  const given = parsed.values['thresholds'];
+  const thresholds = parseThresholds(Array.isArray(given) ? given.map(String) : []);
   await withService(storePath(parsed, context), (service) => {
     const id = text(parsed, 'run');
     if (id === null) throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
-    const report = service.reading((store) => taxonomyReport(store, id, service.taxonomy(id)));
+    const report = service.taxonomy(id, thresholds);
     if (parsed.values['json'] === true) print(JSON.stringify(report));
     else for (const line of taxonomyWords(report)) print(line);
+    return Promise.resolve();
+  });
+}
+
+export async function label(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('label', args, { ...STORE, ...JSON_FLAG, note: { type: 'string' }, 'take-back': { type: 'boolean' } }, 2);
+  const [bucket = '', name = ''] = parsed.positionals;
+  const takeBack = parsed.values['take-back'] === true;
+  if (!/^\d{1,15}$/u.test(bucket) || takeBack === (name.trim() !== '')) throw new C3Error('input', 'c3 label needs a bucket by its number, and a label or --take-back.');
+  await withService(storePath(parsed, context), (service) => {
+    const stored = service.label({ bucket: Number(bucket), name: name.trim(), note: text(parsed, 'note') ?? '' });
+    print(parsed.values['json'] === true ? JSON.stringify(stored) : `Bucket ${bucket}: ${takeBack ? 'the label was taken back' : JSON.stringify(stored.name)}.`);
     return Promise.resolve();
   });
 }

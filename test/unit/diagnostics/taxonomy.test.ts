@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { TAXONOMY_CLASSES, type TaxonomyClass } from '../../../src/shared/records.ts';
-import { classifyBuckets, type TaxonomyBucket } from '../../../src/diagnostics/taxonomy.ts';
+import { TAXONOMY_THRESHOLDS } from '../../../src/shared/taxonomy.ts';
+import { classifyBuckets, evidenceOf, judgeBucket, type TaxonomyBucket } from '../../../src/diagnostics/taxonomy.ts';
 
 type Returns = readonly (readonly (number | null)[])[];
 
@@ -96,12 +97,31 @@ describe('the four classes', () => {
 
   it('takes other thresholds', () => {
     const returns = [[0.6], [0.8]];
-    const [shift] = classifyBuckets([bucket(1, returns)], { shift: 0.1, ambiguity: 0.01, misleading: 0.5 });
+    const [shift] = classifyBuckets([bucket(1, returns)], { ...TAXONOMY_THRESHOLDS, shift: 0.1 });
     assert.equal(shift?.count, 1);
-    const [, , misleading] = classifyBuckets([bucket(1, returns)], { shift: 0.2, ambiguity: 0.01, misleading: 0.9 });
+    const [, , misleading] = classifyBuckets([bucket(1, returns)], { ...TAXONOMY_THRESHOLDS, misleading: 0.9 });
     assert.equal(misleading?.count, 1);
-    const [, ambiguity] = classifyBuckets([bucket(1, returns)], { shift: 0.2, ambiguity: 0.3, misleading: 0.5 });
+    const [, ambiguity] = classifyBuckets([bucket(1, returns)], { ...TAXONOMY_THRESHOLDS, ambiguity: 0.3 });
     assert.equal(ambiguity?.count, 1);
+    // F(2,9) = 0.9, p = 0.44: a level above that tells these alternatives apart.
+    const alike = bucket(1, [[1, 0, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0]]);
+    const coupled = (significance: number): unknown => classifyBuckets([alike], { ...TAXONOMY_THRESHOLDS, significance })[3]?.count;
+    assert.deepEqual([coupled(0.05), coupled(0.43), coupled(0.45)], [1, 1, 0]);
+  });
+
+  it('says of an unclassified bucket which rules it missed, and by how much', () => {
+    const said = (returns: Returns): string => {
+      const one = bucket(1, returns, terminal);
+      const verdict = judgeBucket(one);
+      assert.equal(verdict.name, 'unclassified');
+      return evidenceOf(one, verdict);
+    };
+    assert.match(said([]), /^no alternative has a return; n=0 returns of 0 alternatives/);
+    assert.match(said([[0, 1], [null]]), /^only one alternative has a return; n=2 returns of 2 alternatives, 1 masked/);
+    assert.match(said([[1], [0]]), /^best 1 - real 1 = 0 is not > 0\.2, and not every alternative has two returns; /);
+    assert.match(said([[1, 1], [0, 0.1]]), /^best 1 - real 1 = 0 is not > 0\.2, and variance within alternatives 0\.003 is not > variance of their means 0\.451; /);
+    const many = (ones: number): number[] => Array.from({ length: 24 }, (_, index) => (index < ones ? 1 : 0));
+    assert.match(said([many(18), many(6)]), /^best 0\.75 - real 0\.75 = 0 is not > 0\.2, and the alternatives differ, F\(1,46\)=15\.333, p=0 < 0\.05; /);
   });
 
   it('refuses returns that are no numbers', () => {

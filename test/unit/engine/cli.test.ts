@@ -193,8 +193,8 @@ describe('c3 taxonomy, doctor, credit, bench', () => {
       for (const each of cases) assert.ok(Number.isInteger(field(each, 'bucket')) && typeof field(each, 'evidence') === 'string');
     }
     const words = await c3(workspace, ['taxonomy', '--run', run]);
-    // Four classes, what fits none, six findings, and what they are about.
-    assert.equal(words.stdout.split('\n').length, 4 + 1 + 6 + 1 + 1);
+    // Four classes, what fits none, the thresholds, the agreement, six findings, and what they are about.
+    assert.equal(words.stdout.split('\n').length, 4 + 1 + 1 + 1 + 6 + 1 + 1);
   });
 
   it('examines the machine and the store', async () => {

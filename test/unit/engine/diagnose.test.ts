@@ -9,7 +9,7 @@ import { sampleDiagnostics, type SampleDependencies, type SampleSettings } from 
 import { diagnosisWords } from '../../../src/engine/diagnoseWords.ts';
 import { startEnergy } from '../../../src/engine/energy.ts';
 import { taxonomyReport, taxonomyWords } from '../../../src/engine/taxonomyReport.ts';
-import { classifyBuckets } from '../../../src/diagnostics/taxonomy.ts';
+import { readBuckets } from '../../../src/engine/taxonomyView.ts';
 import { fidelity } from '../../../src/diagnostics/fidelity.ts';
 import { recordSubtree, recordTrainingTree } from '../../../src/replay/record.ts';
 import { replayMessage } from '../../../src/replay/request.ts';
@@ -161,8 +161,8 @@ describe('a diagnosis', () => {
 describe('the taxonomy', () => {
   it('counts what fits no class and finds what can be told of the episodes', async (t) => {
     const here = await scene(t);
-    const report = taxonomyReport(here.store, RUN, classifyBuckets([]));
-    assert.deepEqual([report.buckets, report.unclassified, report.episodes, report.precedence[0], report.thresholds.shift], [6, 6, 8, 'Misleading Plan', 0.2]);
+    const report = taxonomyReport(here.store, RUN, readBuckets(here.store, RUN, here.dependencies.protocol));
+    assert.deepEqual([report.buckets, report.unclassified + report.classes.reduce((sum, { count }) => sum + count, 0), report.episodes, report.precedence[0], report.thresholds.shift], [6, 6, 8, 'Misleading Plan', 0.2]);
     const by = (name: string) => report.detectors.find((one) => one.name === name) ?? assert.fail(name);
     // The scripted team states no answer in any form.
     assert.deepEqual([by('no final answer').count, by('no final answer').measured], [8, 8]);

@@ -9,9 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
   CANCELLED_CODE, DoctorRequest, FAILED_CODE, InitializeRequest, ReplayProgressNotification, ReplayRequest, ResumeRunRequest, RunProgressNotification, ShutdownRequest, StartRunRequest,
-  TaxonomyRequest, type ReplayProgress, type RunProgress,
+  LabelRequest, TaxonomyRequest, type ReplayProgress, type RunProgress,
 } from '../../../src/shared/engineProtocol.ts';
-import { TAXONOMY_CLASSES, type RunSummary } from '../../../src/shared/records.ts';
+import type { RunSummary } from '../../../src/shared/records.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '../../../src/shared/taxonomy.ts';
 import { makeTeam } from '../training/tinyTeam.ts';
 import { c3, CONFIG, copyOf, makeWorkspace, parseLine, withStore } from './workspace.ts';
 
@@ -93,15 +94,20 @@ const firstMessage = ({ folder }: Engine, offset = 0): number => withStore(folde
 const endless = (engine: Engine, source: CancellationTokenSource): Promise<RunSummary> =>
   engine.connection.sendRequest(StartRunRequest, { config: tiny(engine), overrides: ['steps=5000', 'evaluation.instances=0'] }, source.token);
 
+/** What a panel that was just opened asks. */
+function taxonomyOf(run: string): TaxonomyParams {
+  return { run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 50, fresh: false };
+}
+
 describe('the engine process', () => {
   it('says who it is, makes no store before the first run, and ends when told', async (t) => {
     const engine = startEngine(t, copyOf(t, workspace));
-    const early = engine.connection.sendRequest(TaxonomyRequest, { run: 'r' });
+    const early = engine.connection.sendRequest(TaxonomyRequest, taxonomyOf('r'));
     await assert.rejects(early, failedWith('engine', /asked before it was initialized/));
     const { version, readOnlyReason } = await engine.connection.sendRequest(InitializeRequest, { store: engine.store });
     assert.match(version, /^\d+\.\d+\.\d+$/);
     assert.equal(readOnlyReason, null);
-    await assert.rejects(engine.connection.sendRequest(TaxonomyRequest, { run: 'r' }), failedWith('store', /There is no store at/));
+    await assert.rejects(engine.connection.sendRequest(TaxonomyRequest, taxonomyOf('r')), failedWith('store', /There is no store at/));
     assert.ok(!existsSync(join(engine.folder, '.c3')));
     const ended = once(engine.child, 'exit');
     assert.equal(await engine.connection.sendRequest(ShutdownRequest), null);
@@ -129,8 +135,11 @@ describe('the engine process', () => {
     const run = endless(engine, source);
     run.catch(() => undefined);
     await engine.heard(training);
-    const classes = await engine.connection.sendRequest(TaxonomyRequest, { run: oldRun });
-    assert.deepEqual(classes.map(({ name }) => name), [...TAXONOMY_CLASSES]);
+    const view = await engine.connection.sendRequest(TaxonomyRequest, taxonomyOf(oldRun));
+    assert.deepEqual(view.counts.map(({ name }) => name), [...VERDICTS]);
+    const [{ bucket } = { bucket: 0 }] = view.rows;
+    assert.equal((await engine.connection.sendRequest(LabelRequest, { bucket, name: 'said while it trains', note: '' })).author, 'you');
+    assert.equal((await engine.connection.sendRequest(TaxonomyRequest, taxonomyOf(oldRun))).rows[0]?.label?.name, 'said while it trains');
     await assert.rejects(engine.connection.sendRequest(StartRunRequest, { config: tiny(engine), overrides: [] }), failedWith('engine', /A run is going on already/));
     assert.deepEqual(statuses(engine), ['running', 'done']);
     source.cancel();
@@ -223,7 +232,7 @@ describe('the engine process', () => {
     await assert.rejects(start('none.c3.yaml'), failedWith('input', /Cannot read .*none\.c3\.yaml/));
     await assert.rejects(start('tiny.c3.yaml', 'stepz=1'), failedWith('input', /did you mean steps\?/));
     await assert.rejects(start('tiny.c3.yaml', 'model=nowhere'), failedWith('model', /Cannot read .*nowhere/));
-    await assert.rejects(connection.sendRequest(TaxonomyRequest, { run: 'none' }), failedWith('input', /There is no run none/));
+    await assert.rejects(connection.sendRequest(TaxonomyRequest, taxonomyOf('none')), failedWith('input', /There is no run none/));
     const replay = (message: number, text: string | null = null, alternatives = 1): Promise<unknown> => connection.sendRequest(ReplayRequest, { message, alternatives, replays: 1, text });
     await assert.rejects(replay(9999), failedWith('input', /There is no message 9999/));
     await assert.rejects(replay(firstMessage(engine), null, 0), failedWith('input', /Nothing to replay/));
@@ -248,7 +257,9 @@ describe('the engine process', () => {
     const second = startEngine(t, first.folder);
     const { readOnlyReason } = await second.connection.sendRequest(InitializeRequest, { store: second.store });
     assert.match(readOnlyReason ?? '', new RegExp(`is being written by process ${String(first.child.pid)} since`));
-    assert.equal((await second.connection.sendRequest(TaxonomyRequest, { run: oldRun })).length, 4);
+    const [row] = (await second.connection.sendRequest(TaxonomyRequest, taxonomyOf(oldRun))).rows;
+    assert.ok(row);
+    await assert.rejects(second.connection.sendRequest(LabelRequest, { bucket: row.bucket, name: 'x', note: '' }), failedWith('store', new RegExp(`is being written by process ${String(first.child.pid)}`)));
     await assert.rejects(second.connection.sendRequest(StartRunRequest, { config: tiny(second), overrides: [] }), failedWith('store', new RegExp(`process ${String(first.child.pid)}`)));
     await assert.rejects(second.connection.sendRequest(ReplayRequest, { message: firstMessage(second), alternatives: 1, replays: 1, text: null }), failedWith('store', /process \d+/));
     assert.deepEqual(statuses(first), ['done']);

@@ -5,6 +5,7 @@ import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import { EngineClient, type EngineEvents } from '../../../src/extension/engineClient.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../../../src/shared/engineProtocol.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../../src/shared/taxonomy.ts';
 
 const SCRIPT = join(import.meta.dirname, 'fakeEngine.ts');
 
@@ -47,7 +48,9 @@ test('a run reports its progress before its answer, and one engine serves severa
   assert.equal((await engine.verify({ message: 12 }, none)).identical, 2);
   assert.deepEqual(seen.verifications, [{ message: 12, done: 1, total: 2 }, { message: 12, done: 2, total: 2 }]);
   assert.deepEqual((await engine.doctor()).providers.map((provider) => provider.name), ['cpu']);
-  assert.equal((await engine.taxonomy('r')).length, 4);
+  const view = await engine.taxonomy({ run: 'r', thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 5, fresh: true });
+  assert.deepEqual([view.run, view.counts.length], ['r', 5]);
+  assert.equal((await engine.label({ bucket: 3, name: 'odd', note: '' })).name, 'odd');
   assert.deepEqual(seen.versions, ['1.2.3']);
   assert.deepEqual(seen.log, ['engine log for /somewhere/c3.sqlite']);
   await engine.dispose();

@@ -13,6 +13,7 @@ import {
   RunProgressNotification,
   ShutdownRequest,
   StartRunRequest,
+  LabelRequest,
   TaxonomyRequest,
   TestModelProgressNotification,
   TestModelRequest,
@@ -22,7 +23,8 @@ import {
 } from '../../../src/shared/engineProtocol.ts';
 import { modelFacts, runPlan } from './modelFixture.ts';
 import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
-import { TAXONOMY_CLASSES, type BucketView, type RunSummary } from '../../../src/shared/records.ts';
+import type { BucketView, RunSummary } from '../../../src/shared/records.ts';
+import { VERDICTS } from '../../../src/shared/taxonomy.ts';
 
 const connection = createMessageConnection(new StreamMessageReader(process.stdin), new StreamMessageWriter(process.stdout));
 let store = '';
@@ -61,7 +63,11 @@ connection.onRequest(VerifyRequest, async ({ message }) => {
   return { checked: 2, identical: 2, different: 0, notComparable: 0, firstDifference: null, firstReason: null };
 });
 
-connection.onRequest(TaxonomyRequest, () => TAXONOMY_CLASSES.map((name) => ({ name, count: 0, cases: [] })));
+connection.onRequest(TaxonomyRequest, ({ run, thresholds }) => ({
+  run, buckets: 0, thresholds, counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })), changed: 0, roles: [],
+  agreement: { n: 0, agreed: 0, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 0 }, detectors: [], episodes: 0, matching: 0, rows: [],
+}));
+connection.onRequest(LabelRequest, ({ name, note }) => ({ name, note, author: 'you', createdAt: '2026-01-01' }));
 connection.onRequest(InspectModelRequest, ({ folder }) => {
   if (folder === 'broken') throw new ResponseError(FAILED_CODE, 'broken/config.json: is no JSON.', { kind: 'model' });
   return modelFacts(folder);

@@ -5,6 +5,9 @@ import { integer, list, nullable, object, text } from '../../../src/shared/guard
 import { isTaxonomyState, isTaxonomyToHost } from '../../../src/shared/taxonomyProtocol.ts';
 import { isTranscriptState, isTranscriptToHost } from '../../../src/shared/transcriptProtocol.ts';
 
+const thresholds = { misleading: 0.5, ambiguity: 0.01, shift: 0.2, significance: 0.05 };
+const filter = { verdict: 'Over-Coupling', role: null, labels: 'disagreement' };
+const taxonomyState = { version: 2, run: 'r', filter, limit: 50, opened: null, finding: null, draft: { bucket: 1, name: '', note: 'begun' }, scroll: 0 };
 const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
 test('messages of the panels that follow the protocol are taken', () => {
@@ -36,7 +39,9 @@ test('messages of the panels that follow the protocol are taken', () => {
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
   assert.ok(isTranscriptState({ version: 1, target, selected: 4, collapsed: [] }));
-  assert.ok(isTaxonomyState({ version: 1, run: 'r', selected: 'Over-Coupling' }));
+  assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter, limit: 50 }));
+  assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
+  assert.ok(isTaxonomyState(taxonomyState));
 });
 
 test('anything else is refused: other types, extra or missing keys, numbers out of range, foreign prototypes', () => {
@@ -60,7 +65,16 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
   assert.equal(isTranscriptState({ version: 2, target, selected: null, collapsed: [] }), false);
   assert.equal(isTranscriptState({ version: 1, target: { ...target, phase: 'test' }, selected: null, collapsed: [] }), false);
-  assert.equal(isTaxonomyState({ version: 1, run: 'r', selected: 'No Such Class' }), false);
+  assert.equal(isTaxonomyState({ ...taxonomyState, version: 1 }), false);
+  assert.equal(isTaxonomyState({ ...taxonomyState, filter: { ...filter, verdict: 'No Such Class' } }), false);
+  for (const message of [
+    { type: 'show', thresholds: { ...thresholds, shift: Number.NaN }, filter, limit: 50 },
+    { type: 'show', thresholds: { ...thresholds, significance: 1.1 }, filter, limit: 50 },
+    { type: 'show', thresholds: { ...thresholds, misleading: '0.5' }, filter, limit: 50 },
+    { type: 'show', thresholds, filter, limit: 2001 },
+    { type: 'label', bucket: 3, name: 'x'.repeat(401), note: '' },
+    { type: 'label', bucket: -3, name: 'x', note: '' },
+  ]) assert.equal(isTaxonomyToHost(message), false, JSON.stringify(message).slice(0, 80));
 });
 
 test('a guard reads own keys only and never calls what it guards', () => {

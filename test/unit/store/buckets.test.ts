@@ -121,11 +121,15 @@ test('credits of every estimator are kept in order, labels are appended to messa
   assert.throws(() => store.insertCredit(bucket, id, newCredit(0, { high: Number.NaN })), storeErrorLike(/upper bound of the credit of message 1 is NaN/));
   assert.equal(store.credits(bucket).length, 3);
 
-  const note = { message: id, bucket: null, name: 'odd', note: 'skips a "step"', createdAt: '2026-01-01' };
-  const both = { message: id, bucket, name: 'later', note: '', createdAt: '2026-01-02' };
+  const note = { message: id, bucket: null, name: 'odd', note: 'skips a "step"', author: 'you', createdAt: '2026-01-01' };
+  const both = { message: id, bucket, name: 'later', note: '', author: 'you', createdAt: '2026-01-02' };
   const ids = [note, both].map((label) => store.insertLabel(label));
   assert.deepEqual(store.labelsOfMessage(id), [{ ...note, id: ids[0] }, { ...both, id: ids[1] }]);
   assert.deepEqual(store.labelsOfBucket(bucket), [{ ...both, id: ids[1] }]);
+  const again = { ...both, message: null, name: '', author: 'somebody' };
+  const last = store.insertLabel(again);
+  assert.deepEqual(store.labelsOfRun(RUN), [{ ...both, id: ids[1] }, { ...again, id: last }]);
+  assert.deepEqual(store.labelsOfRun('none'), []);
   assert.throws(() => store.insertLabel({ ...note, message: null }), storeErrorLike(/label_names_message_or_bucket/));
   assert.deepEqual(store.counts(), { runs: 1, instances: 2, decisions: 1, episodes: 0, buckets: 1, replays: 0, texts: 2 });
 });

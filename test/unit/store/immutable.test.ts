@@ -16,7 +16,7 @@ function fullStore(t: TestContext): Connection {
   store.insertVerification({ replay, result: 'identical', detail: '', environment: 1 });
   const sample = store.insertDiagnosticSample('run-1', '{}');
   store.insertDiagnosticBucket({ bucket, sample, credited: 1, valueFrom: 1, valueCount: 0, real: 0, seconds: null, joules: null, source: null });
-  store.insertLabel({ message: decision, bucket: null, name: 'odd', note: '', createdAt: '2026' });
+  store.insertLabel({ message: decision, bucket: null, name: 'odd', note: '', author: 'you', createdAt: '2026' });
   return rawConnection(t, store.path);
 }
 

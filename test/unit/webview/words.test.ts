@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import type { Credit } from '../../../src/shared/records.ts';
 import { position } from '../../../webview/common/creditBar.ts';
 import { bounds, count, creditText, decimal, duration, percent, percent1, percentBounds, points, returnText, signed } from '../../../webview/common/format.ts';
+import { TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/taxonomy.ts';
 import { markOf } from '../../../webview/common/returnMark.ts';
-import { shares } from '../../../webview/taxonomy/shares.ts';
+import { agreementWords, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from '../../../webview/taxonomy/words.ts';
 import { commandOf, TREE_KEYS } from '../../../webview/transcript/keys.ts';
 import { meanReturn, parseCount } from '../../../webview/transcript/replayWords.ts';
 
@@ -74,8 +75,24 @@ test('every key has one command, and keys with Ctrl, Alt or Meta are left to the
   assert.equal(commandOf({ key: 'Tab', ...plain }), undefined);
 });
 
-test('the shares of the classes add up to one, and to nothing where there is no case', () => {
-  const some = shares([{ name: 'Misleading Plan', count: 1, cases: [] }, { name: 'Over-Coupling', count: 3, cases: [] }]);
-  assert.deepEqual([...some], [['Misleading Plan', 0.25], ['Over-Coupling', 0.75]]);
-  assert.equal(shares([{ name: 'Misleading Plan', count: 0, cases: [] }]).get('Misleading Plan'), 0);
+test('counts of classes say by which thresholds they were made, and shares are of all buckets', () => {
+  assert.equal(thresholdCaption(TAXONOMY_THRESHOLDS), "Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05");
+  assert.equal(
+    thresholdCaption({ ...TAXONOMY_THRESHOLDS, shift: 0.3 }),
+    "Counted with misleading < 0.5, ambiguity < 0.01, shift > 0.3, level 0.05. Arrows lead from the paper's (misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05)",
+  );
+  assert.deepEqual([countWords(4, 4), countWords(4, 1200)], ['4', '4 \u2192 1,200']);
+  assert.deepEqual([shareWords(1, 8), shareWords(0, 0)], ['12.5 %', '\u2013']);
+  assert.deepEqual(VERDICTS.map((name) => rankOf(name)), ['1', '2', '3', '4', '']);
+  assert.equal(ruleOf('Successful Credit Shift', { ...TAXONOMY_THRESHOLDS, shift: 0.35 }), 'best \u2212 real mean return > 0.35');
+});
+
+test('agreement comes with its interval and n, and says why it is not measured', () => {
+  const measured = { n: 20, agreed: 15, kappa: { value: 0.612, low: 0.301, high: 0.923, n: 20 }, standardError: 0.16, reason: null, ownWords: 0 };
+  assert.equal(agreementWords(measured), "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree.");
+  assert.equal(agreementWords({ ...measured, ownWords: 1 }), "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree. 1 labelled in your own words is left out.");
+  assert.equal(agreementWords({ ...measured, kappa: { value: 1, low: null, high: null, n: 2 }, n: 2, agreed: 2, reason: 'nothing varied' }), "Cohen's kappa 1.00, interval not measured (nothing varied), n = 2; 2 agree.");
+  const none = { n: 1, agreed: 1, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 2 };
+  assert.equal(agreementWords(none), 'Agreement with your labels is not measured: label two cases with a class or as unclassified (1 so far). 2 labelled in your own words are left out.');
+  assert.match(agreementWords({ ...none, n: 3, agreed: 3, reason: 'both say the same class of every case' }), /not measured: both say the same class of every case\./);
 });

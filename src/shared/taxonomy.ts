@@ -1,0 +1,175 @@
+/** The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run shows. */
+import { TAXONOMY_CLASSES, type BucketOrigin, type Interval, type TaxonomyClassName } from './records.ts';
+
+export interface TaxonomyThresholds {
+  /** Successful Credit Shift: best mean return - real mean return is greater. */
+  readonly shift: number;
+  /** Evaluator Ambiguity: greatest return - smallest return is less. */
+  readonly ambiguity: number;
+  /** Misleading Plan: best mean return is less. */
+  readonly misleading: number;
+  /** Level of the F test that keeps a bucket out of Over-Coupling. */
+  readonly significance: number;
+}
+
+export type ThresholdName = keyof TaxonomyThresholds;
+
+export const THRESHOLD_NAMES = ['misleading', 'ambiguity', 'shift', 'significance'] as const satisfies readonly ThresholdName[];
+
+/** The paper's values, and the usual level of a test, of which it says nothing. */
+export const TAXONOMY_THRESHOLDS: TaxonomyThresholds = { shift: 0.2, ambiguity: 0.01, misleading: 0.5, significance: 0.05 };
+
+/** Greatest value that a threshold may take; the least is 0. Returns may have any scale, a level has not. */
+export const THRESHOLD_LIMITS: TaxonomyThresholds = { shift: 1e6, ambiguity: 1e6, misleading: 1e6, significance: 1 };
+
+/** Whether every threshold can be used. */
+export function areThresholds(value: Readonly<Record<ThresholdName, number>>): boolean {
+  return THRESHOLD_NAMES.every((name) => Number.isFinite(value[name]) && value[name] >= 0 && value[name] <= THRESHOLD_LIMITS[name]);
+}
+
+export function sameThresholds(a: TaxonomyThresholds, b: TaxonomyThresholds): boolean {
+  return THRESHOLD_NAMES.every((name) => a[name] === b[name]);
+}
+
+/** All thresholds in one line: `misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05`. */
+export function thresholdWords({ misleading, ambiguity, shift, significance }: TaxonomyThresholds): string {
+  return `misleading < ${misleading}, ambiguity < ${ambiguity}, shift > ${shift}, level ${significance}`;
+}
+
+export const UNCLASSIFIED = 'unclassified';
+
+/** A class, or none of them. */
+export type VerdictName = TaxonomyClassName | typeof UNCLASSIFIED;
+
+/** The order in which the rules are tried; the first that holds decides. */
+export const PRECEDENCE = ['Misleading Plan', 'Evaluator Ambiguity', 'Successful Credit Shift', 'Over-Coupling'] as const satisfies readonly TaxonomyClassName[];
+
+/** The four classes in the order of precedence, and what is left. */
+export const VERDICTS = [...PRECEDENCE, UNCLASSIFIED] as const satisfies readonly VerdictName[];
+
+export function isVerdictName(name: string): name is VerdictName {
+  return name === UNCLASSIFIED || TAXONOMY_CLASSES.some((known) => known === name);
+}
+
+/** Longest label and note, in characters. */
+export const LABEL_LIMIT = 80;
+export const NOTE_LIMIT = 2000;
+
+/** Who writes the labels of a workspace. */
+export const LABEL_AUTHOR = 'you';
+
+/** The user's word on a case. An empty name takes the word before it back. */
+export interface CaseLabel {
+  readonly name: string;
+  readonly note: string;
+  readonly author: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+/** Why a label cannot be stored, in one sentence; null when it can. An empty name, which takes a label back, can. */
+export function labelProblem(name: string, note: string): string | null {
+  if (/\p{Cc}/u.test(name)) return 'A label is one line without control characters.';
+  if (name !== name.trim()) return 'A label neither begins nor ends with a blank.';
+  if (lengthOf(name) > LABEL_LIMIT) return `A label has at most ${LABEL_LIMIT} characters; this one has ${lengthOf(name)}. Put the rest into the note.`;
+  if (lengthOf(note) > NOTE_LIMIT) return `A note has at most ${NOTE_LIMIT} characters; this one has ${lengthOf(note)}.`;
+  return null;
+}
+
+function lengthOf(text: string): number {
+  return Array.from(text).length;
+}
+
+/** The label that counts: the newest, unless it takes the one before back. @param labels oldest first */
+export function currentLabel<L extends CaseLabel>(labels: readonly L[]): L | null {
+  const newest = labels.at(-1);
+  return newest === undefined || newest.name === '' ? null : newest;
+}
+
+export interface DetectorReport {
+  readonly name: string;
+  /** Episodes in which it is present, of `measured`. */
+  readonly count: number;
+  readonly measured: number;
+  /** Episodes for which it cannot be told. */
+  readonly notMeasured: number;
+  /** The first of them. */
+  readonly cases: readonly { readonly message: number; readonly question: string; readonly evidence: string }[];
+  /** Why the first that was not measured was not. */
+  readonly reason: string | null;
+}
+
+/** How the user's labels agree with the classes; only labels that name a class, or none of them, can. */
+export interface TaxonomyAgreement {
+  /** Cases so labelled, and those of them that got the same class. */
+  readonly n: number;
+  readonly agreed: number;
+  /** Cohen's kappa; null where it is not measured, with the reason. */
+  readonly kappa: Interval | null;
+  readonly standardError: number | null;
+  readonly reason: string | null;
+  /** Cases labelled in the user's own words, which no class can agree with: left out. */
+  readonly ownWords: number;
+}
+
+export const LABEL_FILTERS = ['all', 'labelled', 'unlabelled', 'disagreement'] as const;
+export type LabelFilter = (typeof LABEL_FILTERS)[number];
+
+/** Which cases are listed; null is all. */
+export interface TaxonomyFilter {
+  readonly verdict: VerdictName | null;
+  readonly role: string | null;
+  readonly labels: LabelFilter;
+}
+
+export const NO_FILTER: TaxonomyFilter = { verdict: null, role: null, labels: 'all' };
+
+export interface TaxonomyRow {
+  readonly bucket: number;
+  /** The decision that a click opens; null for a bucket that is still empty. */
+  readonly message: number | null;
+  readonly origin: BucketOrigin;
+  readonly iteration: number;
+  readonly eventType: string;
+  readonly question: string;
+  readonly verdict: VerdictName;
+  /** Its class with the paper's thresholds. */
+  readonly published: VerdictName;
+  readonly evidence: string;
+  readonly label: CaseLabel | null;
+}
+
+export interface TaxonomyParams {
+  readonly run: string;
+  readonly thresholds: TaxonomyThresholds;
+  readonly filter: TaxonomyFilter;
+  /** So many rows at most. */
+  readonly limit: number;
+  /** False: what was read of the run before will do, however it has grown. */
+  readonly fresh: boolean;
+}
+
+/** A run's taxonomy for one choice of thresholds and filter. */
+export interface TaxonomyView {
+  readonly run: string;
+  readonly buckets: number;
+  readonly thresholds: TaxonomyThresholds;
+  /** In the order of VERDICTS, over all buckets whatever the filter; `published` with the paper's thresholds. */
+  readonly counts: readonly { readonly name: VerdictName; readonly count: number; readonly published: number }[];
+  /** Buckets that the paper's thresholds put elsewhere. */
+  readonly changed: number;
+  readonly roles: readonly string[];
+  readonly agreement: TaxonomyAgreement;
+  /** Over `episodes` episodes: those of the last evaluation, or of the last training iteration where there is none. */
+  readonly detectors: readonly DetectorReport[];
+  readonly episodes: number;
+  /** Cases that the filter lets through, and the first of them. */
+  readonly matching: number;
+  readonly rows: readonly TaxonomyRow[];
+}
+
+export interface LabelParams {
+  readonly bucket: number;
+  readonly name: string;
+  readonly note: string;
+}

@@ -1,0 +1,142 @@
+/** One case unfolded: its alternatives with their returns, the user's label to give, and all labels given before. */
+import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/shared/taxonomy.ts';
+import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
+import { h, replace } from '../common/dom.ts';
+import { count, decimal, NOT_MEASURED, returnText } from '../common/format.ts';
+import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
+import { timeWords } from './words.ts';
+
+/** Values of the chooser that are no class: nothing chosen yet, and a label in the user's own words. */
+const NONE = '';
+const OWN = 'in my own words';
+
+export interface CaseActions {
+  open(message: number): void;
+  label(bucket: number, name: string, note: string): void;
+  /** What was typed and not saved; null when there is nothing. */
+  draft(draft: LabelDraft | null): void;
+}
+
+export class CaseDetailView {
+  readonly element = h('div', { class: 'case-detail' });
+  readonly bucket: number;
+  private readonly actions: CaseActions;
+  private readonly alternatives = h('div', {}, h('p', { class: 'muted' }, 'Reading the case'));
+  private readonly history = h('div', {});
+  private readonly chooser = dropdown('Your label', () => { this.changed(); });
+  private readonly own = textField('In your own words', { maxlength: LABEL_LIMIT, size: 40 });
+  private readonly note = textArea('Note', { rows: 2, cols: 60, resize: 'vertical' });
+  private readonly takeBack = button('Take back', () => { this.send(''); }, { title: 'Leave the case without a label; what was said before stays in the history' });
+  private readonly status = h('p', { class: 'muted', role: 'status' });
+  private readonly problem = h('p', { class: 'problem', role: 'alert' });
+  /** True while the fields hold something of the user's that is not stored. */
+  private touched: boolean;
+
+  constructor(bucket: number, draft: LabelDraft | null, actions: CaseActions) {
+    this.bucket = bucket;
+    this.actions = actions;
+    this.touched = draft !== null;
+    replace(this.chooser, option(NONE, 'Choose a label'), ...VERDICTS.map((name) => option(name, name)), option(OWN, 'In my own words'));
+    this.own.addEventListener('input', () => { this.changed(); });
+    this.note.addEventListener('input', () => { this.changed(); });
+    this.fill(draft?.name ?? '', draft?.note ?? '');
+    const save = button('Save label', () => { this.save(); }, { primary: true });
+    const form = h('section', { class: 'label-form', 'aria-label': 'Your label' }, h('h4', {}, 'Your label'), h('div', { class: 'label-fields' }, this.chooser, this.own), this.note, h('div', { class: 'actions' }, save, this.takeBack, this.status), this.problem);
+    this.element.append(this.alternatives, h('div', { class: 'label-side' }, form, this.history));
+  }
+
+  /** What the store holds of the case. */
+  show({ alternatives, labels }: CaseDetail): void {
+    const label = currentLabel(labels);
+    if (!this.touched) this.fill(label?.name ?? '', label?.note ?? '');
+    this.takeBack.toggleAttribute('disabled', label === null);
+    replace(this.alternatives, alternativeTable(alternatives, this.actions));
+    replace(this.history, ...(labels.length === 0 ? [] : [h('h4', {}, 'History'), h('ol', { class: 'history', reversed: true }, ...labels.toReversed().map(({ name, note, author, createdAt }, index) => h(
+      'li',
+      { class: index === 0 ? null : 'superseded' },
+      h('span', { class: 'label-name' }, name === '' ? 'taken back' : name),
+      h('span', { class: 'muted' }, ` ${author}, ${timeWords(createdAt)}${index === 0 ? '' : ', superseded'}`),
+      note === '' ? null : h('p', { class: 'note' }, note),
+    )))]));
+  }
+
+  /** The label is stored. */
+  saved(): void {
+    this.touched = false;
+    this.problem.textContent = '';
+    this.status.textContent = 'Saved.';
+    this.actions.draft(null);
+  }
+
+  refused(message: string): void {
+    this.status.textContent = '';
+    this.problem.textContent = message;
+  }
+
+  private fill(name: string, note: string): void {
+    const known = isVerdictName(name);
+    this.chooser.value = known ? name : name === '' ? NONE : OWN;
+    this.own.value = known ? '' : name;
+    this.note.value = note;
+    this.own.hidden = this.chooser.value !== OWN;
+  }
+
+  private name(): string {
+    return this.chooser.value === OWN ? this.own.value.trim() : this.chooser.value;
+  }
+
+  private changed(): void {
+    this.touched = true;
+    this.own.hidden = this.chooser.value !== OWN;
+    this.status.textContent = 'Not saved yet.';
+    this.problem.textContent = '';
+    this.actions.draft({ bucket: this.bucket, name: this.name(), note: this.note.value });
+  }
+
+  private save(): void {
+    const name = this.name();
+    if (name === '') this.refused(this.chooser.value === OWN ? 'Write the label, or choose one.' : 'Choose a label first.');
+    else this.send(name);
+  }
+
+  /** @param name empty takes the label back */
+  private send(name: string): void {
+    const note = this.note.value;
+    const problem = labelProblem(name, note);
+    if (problem !== null) {
+      this.refused(problem);
+      return;
+    }
+    this.problem.textContent = '';
+    this.status.textContent = 'Saving';
+    this.actions.label(this.bucket, name, note);
+  }
+}
+
+function alternativeTable(alternatives: readonly CaseAlternative[], actions: CaseActions): HTMLElement {
+  const head = h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Alternative'), h('th', { scope: 'col' }, 'Returns'), h('th', { scope: 'col', class: 'number' }, 'Mean'), h('th', { scope: 'col', class: 'number' }, 'Calls')));
+  const rows = alternatives.map(({ message, text, cut, real, returns, evaluatorCalls }) => {
+    const link = h('button', { class: 'link message', type: 'button', title: 'Open the transcript at this alternative' }, text === '' ? '(empty)' : text, cut ? '\u2026' : '');
+    link.addEventListener('click', () => { actions.open(message); });
+    return h('tr', {}, h('th', { scope: 'row' }, link, real ? h('span', { class: 'badge badge-plain' }, 'real') : null), h('td', { class: 'returns' }, returnsWords(returns)), h('td', { class: 'number' }, meanWords(returns)), h('td', { class: 'number' }, count(evaluatorCalls)));
+  });
+  return h('table', { class: 'alternatives' }, head, h('tbody', {}, ...rows));
+}
+
+/** Returns in order, equal neighbours as `3 × 1`. */
+export function returnsWords(returns: readonly (number | null)[]): string {
+  if (returns.length === 0) return NOT_MEASURED;
+  const groups: { value: number | null; times: number }[] = [];
+  for (const value of returns) {
+    const last = groups.at(-1);
+    if (last !== undefined && last.value === value) last.times += 1;
+    else groups.push({ value, times: 1 });
+  }
+  return groups.map(({ value, times }) => `${times > 1 ? `${String(times)} \u00d7 ` : ''}${value === null ? 'masked' : returnText(value)}`).join(', ');
+}
+
+/** Mean of what was not masked. */
+export function meanWords(returns: readonly (number | null)[]): string {
+  const measured = returns.filter((value): value is number => value !== null);
+  return measured.length === 0 ? NOT_MEASURED : decimal(measured.reduce((sum, value) => sum + value, 0) / measured.length);
+}

@@ -1,0 +1,65 @@
+/** The classes with their rules, counts and shares of all buckets; each is a button that lists its cases only. */
+import { VERDICTS, type TaxonomyView, type VerdictName } from '../../src/shared/taxonomy.ts';
+import { h, replace } from '../common/dom.ts';
+import { count } from '../common/format.ts';
+import { countSpoken, countWords, MEANING, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
+
+interface Row {
+  readonly name: VerdictName;
+  readonly element: HTMLTableRowElement;
+  readonly choose: HTMLButtonElement;
+  readonly rule: HTMLElement;
+  readonly count: HTMLElement;
+  readonly share: HTMLElement;
+  readonly bar: HTMLElement;
+}
+
+export class ClassTable {
+  readonly element: HTMLElement;
+  private readonly caption = h('caption', { class: 'counted' });
+  private readonly total = h('td', { class: 'number' });
+  private readonly rows: readonly Row[];
+
+  /** @param choose lists the cases of a class, or of all */
+  constructor(choose: (name: VerdictName) => void) {
+    this.rows = VERDICTS.map((name) => rowOf(name, choose));
+    this.element = h(
+      'table',
+      { class: 'classes' },
+      this.caption,
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Class, in the order of precedence'), h('th', { scope: 'col', class: 'number' }, 'Buckets'), h('th', { scope: 'col', class: 'number' }, 'Share'), h('td', {}))),
+      h('tbody', {}, ...this.rows.map(({ element }) => element)),
+      h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All buckets'), this.total, h('td', {}), h('td', {}))),
+    );
+  }
+
+  update({ counts, buckets, thresholds }: TaxonomyView, chosen: VerdictName | null): void {
+    this.caption.textContent = thresholdCaption(thresholds);
+    this.total.textContent = count(buckets);
+    for (const row of this.rows) {
+      const found = counts.find(({ name }) => name === row.name) ?? { count: 0, published: 0 };
+      row.element.classList.toggle('chosen', chosen === row.name);
+      row.choose.setAttribute('aria-pressed', String(chosen === row.name));
+      row.rule.textContent = ruleOf(row.name, thresholds) ?? '';
+      row.count.classList.toggle('moved', found.count !== found.published);
+      const words = countWords(found.published, found.count);
+      if (found.count === found.published) row.count.textContent = words;
+      else replace(row.count, h('span', { 'aria-hidden': 'true' }, words), h('span', { class: 'for-readers' }, countSpoken(found.published, found.count)));
+      row.share.textContent = shareWords(found.count, buckets);
+      row.bar.style.width = `${String(buckets === 0 ? 0 : (100 * found.count) / buckets)}%`;
+    }
+  }
+}
+
+function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
+  const button = h('button', { class: 'link', type: 'button', title: 'List these cases only, or all again' }, name);
+  button.addEventListener('click', () => { choose(name); });
+  const rule = h('code', {});
+  const number = h('td', { class: 'number count' });
+  const share = h('td', { class: 'number' });
+  const bar = h('span', { class: 'share-fill' });
+  const rank = rankOf(name);
+  const heading = h('th', { scope: 'row' }, h('span', { class: 'rank muted', 'aria-hidden': 'true' }, rank === '' ? '' : `${rank}.`), button, h('p', { class: 'muted' }, MEANING[name]), name === 'unclassified' ? null : h('p', { class: 'rule' }, rule));
+  const element = h('tr', {}, heading, number, share, h('td', { class: 'share-bar', 'aria-hidden': 'true' }, bar));
+  return { name, element, choose: button, rule, count: number, share, bar };
+}

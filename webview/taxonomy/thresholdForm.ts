@@ -1,0 +1,87 @@
+/** The thresholds, each as a slider and a number; every change that makes sense is told at once. */
+import { sameThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, type TaxonomyThresholds, type ThresholdName } from '../../src/shared/taxonomy.ts';
+import { h } from '../common/dom.ts';
+import { button } from '../common/toolkit.ts';
+import { THRESHOLD_LABELS } from './words.ts';
+
+/** Where a slider ends; returns beyond it are reached by number. */
+const SLIDER_END = 1;
+const SLIDER_STEP = 0.01;
+
+interface Field {
+  readonly name: ThresholdName;
+  readonly row: HTMLElement;
+  readonly slider: HTMLInputElement;
+  readonly number: HTMLInputElement;
+  readonly problem: HTMLElement;
+  readonly paper: HTMLElement;
+}
+
+export class ThresholdForm {
+  readonly element: HTMLElement;
+  private readonly fields: readonly Field[];
+  private readonly reset: HTMLElement;
+  private readonly onChange: (thresholds: TaxonomyThresholds) => void;
+  private current: TaxonomyThresholds = TAXONOMY_THRESHOLDS;
+
+  constructor(onChange: (thresholds: TaxonomyThresholds) => void) {
+    this.onChange = onChange;
+    this.fields = THRESHOLD_NAMES.map((name) => this.fieldOf(name));
+    this.reset = button("Back to the paper's", () => {
+      this.set(TAXONOMY_THRESHOLDS);
+      onChange(TAXONOMY_THRESHOLDS);
+    });
+    this.element = h('fieldset', { class: 'thresholds' }, h('legend', {}, 'Thresholds'), ...this.fields.map(({ row }) => row), h('div', { class: 'actions' }, this.reset));
+    this.set(TAXONOMY_THRESHOLDS);
+  }
+
+  /** Shows thresholds without telling of them. */
+  set(thresholds: TaxonomyThresholds): void {
+    this.current = thresholds;
+    for (const { name, slider, number } of this.fields) {
+      slider.value = String(thresholds[name]);
+      number.value = String(thresholds[name]);
+    }
+    this.mark();
+  }
+
+  private fieldOf(name: ThresholdName): Field {
+    const label = THRESHOLD_LABELS[name];
+    const id = `threshold-${name}`;
+    const slider = h('input', { type: 'range', id: `${id}-slider`, min: 0, max: SLIDER_END, step: SLIDER_STEP, 'aria-label': label });
+    const number = h('input', { type: 'number', id, min: 0, max: THRESHOLD_LIMITS[name], step: 'any', 'aria-describedby': `${id}-problem` });
+    const problem = h('p', { class: 'problem', id: `${id}-problem`, role: 'alert' });
+    const paper = h('span', { class: 'muted paper' }, `paper ${TAXONOMY_THRESHOLDS[name]}`);
+    if (name === 'significance') paper.textContent = `usual ${TAXONOMY_THRESHOLDS[name]}`;
+    const row = h('div', { class: 'threshold' }, h('label', { for: id }, label), slider, number, paper, problem);
+    slider.addEventListener('input', () => { this.change(name, slider.valueAsNumber); });
+    number.addEventListener('input', () => { this.change(name, number.valueAsNumber); });
+    return { name, row, slider, number, problem, paper };
+  }
+
+  private change(name: ThresholdName, value: number): void {
+    const field = this.fields.find((one) => one.name === name);
+    if (field === undefined) return;
+    const usable = Number.isFinite(value) && value >= 0 && value <= THRESHOLD_LIMITS[name];
+    field.problem.textContent = usable ? '' : `A number from 0 to ${THRESHOLD_LIMITS[name]}; until then ${this.current[name]} counts.`;
+    field.number.setAttribute('aria-invalid', String(!usable));
+    if (!usable) return;
+    this.current = { ...this.current, [name]: value };
+    // The field that is being typed in keeps what was typed.
+    if (field.slider.valueAsNumber !== value) field.slider.value = String(value);
+    if (field.number.valueAsNumber !== value) field.number.value = String(value);
+    this.mark();
+    this.onChange(this.current);
+  }
+
+  private mark(): void {
+    for (const { name, row, problem, number } of this.fields) {
+      row.classList.toggle('changed', this.current[name] !== TAXONOMY_THRESHOLDS[name]);
+      if (number.valueAsNumber === this.current[name]) {
+        problem.textContent = '';
+        number.setAttribute('aria-invalid', 'false');
+      }
+    }
+    this.reset.toggleAttribute('disabled', sameThresholds(this.current, TAXONOMY_THRESHOLDS));
+  }
+}
