@@ -29,3 +29,25 @@ export function compact(value: number, bare = false): string {
   const digits = unit === '' ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(Number(scaled.toPrecision(3)))))));
   return `${scaled.toLocaleString('en-US', { minimumFractionDigits: bare ? 0 : digits, maximumFractionDigits: digits })}${unit}`.replace(/^-0$/u, '0').replace('-', '\u2212');
 }
+
+/** A number with its sign: `+0.250`, `−0.500`, `0.000`. */
+export const signed = (value: number, digits = 3): string => (value > 0 ? `+${decimal(value, digits)}` : decimal(value, digits));
+
+/** A whole number with thousands separators. */
+export const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 }).replace('-', '\u2212');
+
+/** A return as it stands in the store, in at most four digits; one that was masked says so. */
+export const returned = (value: number | null): string => (value === null ? 'masked' : String(Number(value.toPrecision(4))).replace('-', '\u2212'));
+
+/**
+ * Foreign text as the content of a `pre` element: all of it, line ends and tabs kept. What cannot be seen, or would turn round what stands beside
+ * it (controls, marks of direction, halves of characters), stands as its code point; the two joiners that scripts and pictures need stay.
+ */
+export function verbatim(text: string): string {
+  return text.replaceAll(/[&<>]|[^\P{Cc}\n\t]|[^\P{Cf}\u200C\u200D]|[\u2028\u2029]|\p{Cs}/gu, (character) => {
+    if (character === '&') return '&amp;';
+    if (character === '<') return '&lt;';
+    if (character === '>') return '&gt;';
+    return `<i class="code-point">U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}</i>`;
+  });
+}
