@@ -1,5 +1,5 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
-import { CancellationTokenSource, type WebviewPanel } from 'vscode';
+import { CancellationTokenSource, commands, type WebviewPanel } from 'vscode';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
 import { drawsOf } from '../shared/draws.ts';
@@ -99,6 +99,8 @@ export class TranscriptPanel {
       case 'selected': this.selected = message.message; break;
       case 'replay': this.startReplay(message); break;
       case 'verify': void this.services.verifier.verify(message.message); break;
+      case 'exportReport':
+      case 'copyLink': void commands.executeCommand(`c3.${message.type}`, { message: message.message }); break;
       case 'cancelReplay': this.cancellation?.cancel(); break;
     }
   }
