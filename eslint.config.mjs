@@ -19,12 +19,13 @@ const ROOMS_BELOW = {
   credit: ['replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
   training: ['credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
   diagnostics: ['credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  engine: ['training', 'diagnostics', 'credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  extension: [],
+  report: ['credit'],
+  engine: ['report', 'training', 'diagnostics', 'credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
+  extension: ['report'],
 };
 
-/** Single files beyond those rooms: the store's read-only door, and the manifest that names the version. */
-const DOORS = { extension: ['./src/store/reader.ts'], engine: ['./package.json'] };
+/** Single files beyond those rooms: the store's read-only door and what it looks like, and the manifest that names the version. */
+const DOORS = { extension: ['./src/store/reader.ts'], report: ['./src/store/types.ts'], engine: ['./package.json'] };
 
 const PAGES = ['transcript', 'dashboard', 'taxonomy', 'model'];
 
@@ -107,7 +108,7 @@ export default defineConfig(
   imports(['src/**/*.ts', 'webview/**/*.ts']),
   ...['src/extension', 'src/store', 'src/runtime'].map((home) => imports([`${home}/**/*.ts`], home)),
   imports(['webview/common/toolkit.ts'], 'webview/common/toolkit.ts'),
-  imports(['src/shared/**/*.ts', 'src/credit/**/*.ts', 'src/diagnostics/**/*.ts', 'webview/**/*.ts'], undefined, NODE_MODULES),
+  imports(['src/shared/**/*.ts', 'src/credit/**/*.ts', 'src/diagnostics/**/*.ts', 'src/report/**/*.ts', 'webview/**/*.ts'], undefined, NODE_MODULES),
   imports(['webview/common/toolkit.ts'], 'webview/common/toolkit.ts', NODE_MODULES),
   {
     files: ['src/**/*.ts'],

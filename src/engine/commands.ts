@@ -4,6 +4,7 @@ import { SUITE_NAMES } from './bench/suites.ts';
 import { exportRun, importFile } from './commands/exchange.ts';
 import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './commands/measures.ts';
 import { generate, modelCommand, planCommand, score } from './commands/models.ts';
+import { report } from './commands/report.ts';
 import { replay, run, verify } from './commands/runs.ts';
 import type { Command } from './commands/support.ts';
 
@@ -18,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'fidelity, variance, influence, pass@k and cost with intervals; --sample draws buckets to measure on first',
     run: diagnoseRun,
   },
+  report: { usage: 'report --run RUN | --message ID --out FILE [--json]', summary: 'a run, or one message with all that is known of it, as a page to pass on (.html) or as data (.json)', run: report },
   export: { usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]', summary: "a run's buckets in the C3 authors' format, or what it trained as PEFT or Hugging Face folders", run: exportRun },
   import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a run of its own", run: importFile },
   credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, run: credit },

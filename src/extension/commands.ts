@@ -1,12 +1,14 @@
 /** The commands, by their ids in package.json. */
-import { commands, Uri, window } from 'vscode';
+import { commands, Uri, window, type ExtensionContext } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { askForModelFolder } from './chooseModel.ts';
 import type { Dashboard } from './dashboardPanel.ts';
+import { copyLink } from './deepLinks.ts';
 import { Disposables } from './disposables.ts';
 import type { Doctor } from './doctor.ts';
+import { exportReport } from './exportReport.ts';
 import { findMessage } from './findMessage.ts';
 import type { ModelFolders } from './modelFolders.ts';
 import type { ModelPanel } from './modelPanel.ts';
@@ -17,10 +19,12 @@ import type { RunsTree } from './runsTree.ts';
 import type { Services } from './services.ts';
 import { askForRun } from './startRun.ts';
 import type { TaxonomyPanels } from './taxonomyPanels.ts';
+import { subjectOf } from './subject.ts';
 import { targetOf } from './transcriptOutline.ts';
 import type { TranscriptPanels } from './transcriptPanels.ts';
 
 export interface Views {
+  readonly extension: ExtensionContext['extension'];
   readonly tree: RunsTree;
   readonly transcripts: TranscriptPanels;
   readonly taxonomies: TaxonomyPanels;
@@ -46,6 +50,14 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.findMessage': async () => {
       const message = await findMessage(readerOf(services));
       if (message !== undefined) openMessage(services, views.transcripts, message);
+    },
+    'c3.exportReport': async (argument) => {
+      const subject = await subjectOf(readerOf(services), argument, views.transcripts.active?.selection ?? null, 'Export report');
+      if (subject !== undefined) await exportReport(readerOf(services), subject);
+    },
+    'c3.copyLink': async (argument) => {
+      const subject = await subjectOf(readerOf(services), argument, views.transcripts.active?.selection ?? null, 'Copy link');
+      if (subject !== undefined) await copyLink(views.extension, subject);
     },
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),

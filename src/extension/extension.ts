@@ -2,6 +2,7 @@
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { openMessage, registerCommands } from './commands.ts';
 import { Dashboard, DASHBOARD_VIEW } from './dashboardPanel.ts';
+import { registerLinks } from './deepLinks.ts';
 import { Doctor } from './doctor.ts';
 import { Engine } from './engine.ts';
 import { Log } from './log.ts';
@@ -39,7 +40,8 @@ export function activate(context: ExtensionContext): void {
     tree,
     doctor,
     createStatusBar(runs),
-    registerCommands(services, { tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders }),
+    registerCommands(services, { extension: context.extension, tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders }),
+    registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),
   );
 }

@@ -1,7 +1,7 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
-import { CancellationTokenSource, type WebviewPanel } from 'vscode';
+import { CancellationTokenSource, commands, type WebviewPanel } from 'vscode';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
+import { roundTitle } from '../shared/evaluationRounds.ts';
 import { drawsOf } from '../shared/draws.ts';
 import type { BucketView } from '../shared/records.ts';
 import {
@@ -99,6 +99,8 @@ export class TranscriptPanel {
       case 'selected': this.selected = message.message; break;
       case 'replay': this.startReplay(message); break;
       case 'verify': void this.services.verifier.verify(message.message); break;
+      case 'exportReport':
+      case 'copyLink': void commands.executeCommand(`c3.${message.type}`, { message: message.message }); break;
       case 'cancelReplay': this.cancellation?.cancel(); break;
     }
   }
@@ -226,11 +228,5 @@ export class TranscriptPanel {
 /** Question, answer and place of a transcript. */
 function headerOf(reader: StoreReader, target: TranscriptTarget): TranscriptHeader {
   const { question, answer, source } = reader.instance(target.instance);
-  return { title: roundTitle(target), subtitle: reader.run(target.run).title, question, answer, source };
-}
-
-function roundTitle({ phase, iteration }: TranscriptTarget): string {
-  const round = EVALUATION_ROUNDS.find((candidate) => candidate.iteration === iteration);
-  if (phase === 'evaluate') return round === undefined ? `Evaluation ${String(iteration)}` : `Evaluation ${round.stage}, ${round.kind}`;
-  return phase === 'train' ? `Step ${String(iteration)}` : `Replay request ${String(iteration)}`;
+  return { title: roundTitle(target.phase, target.iteration), subtitle: reader.run(target.run).title, question, answer, source };
 }

@@ -1,4 +1,4 @@
-import type { EvaluationKind } from './records.ts';
+import type { EvaluationKind, Phase } from './records.ts';
 
 /** One evaluation of a run: its number is the `iteration` of its decisions and episodes under phase `evaluate`. */
 export interface EvaluationRound {
@@ -14,3 +14,10 @@ export const EVALUATION_ROUNDS: readonly EvaluationRound[] = [
   { iteration: 3, stage: 'after', kind: 'greedy' },
   { iteration: 4, stage: 'after', kind: 'sampled' },
 ];
+
+/** What a round is called: `Step 3`, `Evaluation before, greedy`, `Replay request 2`. */
+export function roundTitle(phase: Phase, iteration: number): string {
+  const round = EVALUATION_ROUNDS.find((candidate) => candidate.iteration === iteration);
+  if (phase === 'evaluate') return round === undefined ? `Evaluation ${String(iteration)}` : `Evaluation ${round.stage}, ${round.kind}`;
+  return phase === 'train' ? `Step ${String(iteration)}` : `Replay request ${String(iteration)}`;
+}

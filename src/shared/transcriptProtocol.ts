@@ -154,6 +154,7 @@ export const isTranscriptToHost = anyOf(
   }),
   // Re-execute the replays that a message stands for.
   object({ type: literal('verify'), message: integer() }),
+  object({ type: literal('exportReport', 'copyLink'), message: integer() }),
   object({ type: literal('cancelReplay') }),
 );
 export type TranscriptToHost = Guarded<typeof isTranscriptToHost>;

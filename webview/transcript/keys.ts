@@ -1,6 +1,6 @@
 /** The keys of the transcript tree as data; the sheet that explains them is made from the same list. */
 
-export type TreeCommand = 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'close' | 'select' | 'replay' | 'verify' | 'keys';
+export type TreeCommand = 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'close' | 'select' | 'replay' | 'verify' | 'report' | 'link' | 'keys';
 
 interface KeyBinding {
   readonly command: TreeCommand;
@@ -21,6 +21,8 @@ export const TREE_KEYS: readonly KeyBinding[] = [
   { command: 'select', keys: ['Enter', ' '], shown: 'Enter', words: 'Show the message and its alternatives' },
   { command: 'replay', keys: ['r'], shown: 'R', words: 'Replay alternatives of the message' },
   { command: 'verify', keys: ['v'], shown: 'V', words: 'Verify the replays of the message: execute them again and compare' },
+  { command: 'report', keys: ['e'], shown: 'E', words: 'Export a report of the message' },
+  { command: 'link', keys: ['l'], shown: 'L', words: 'Copy a link to the message' },
   { command: 'keys', keys: ['?'], shown: '?', words: 'Show or hide these keys' },
 ];
 

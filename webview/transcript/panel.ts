@@ -40,6 +40,8 @@ export class TranscriptPanel {
       select: (message) => { this.select(message); },
       replay: (message) => { this.replayWhenShown(message); },
       verify: (message) => { host.post({ type: 'verify', message }); },
+      exportReport: (message) => { host.post({ type: 'exportReport', message }); },
+      copyLink: (message) => { host.post({ type: 'copyLink', message }); },
       arranged: (folded) => { this.arranged(folded); },
       keys: () => { this.keys.toggle(); },
     });

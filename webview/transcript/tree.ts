@@ -16,6 +16,8 @@ export interface TreeEvents {
   select(message: number | null): void;
   replay(message: number): void;
   verify(message: number): void;
+  exportReport(message: number): void;
+  copyLink(message: number): void;
   /** The set of folded messages changed. */
   arranged(folded: readonly number[]): void;
   keys(): void;
@@ -182,6 +184,8 @@ export class TreeView {
       case 'select': this.choose(this.active); break;
       case 'replay': this.withActive((message) => { this.events.replay(message); }); break;
       case 'verify': this.withActive((message) => { this.events.verify(message); }); break;
+      case 'report': this.withActive((message) => { this.events.exportReport(message); }); break;
+      case 'link': this.withActive((message) => { this.events.copyLink(message); }); break;
       case 'keys': this.events.keys(); break;
     }
   }

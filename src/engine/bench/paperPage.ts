@@ -2,7 +2,10 @@
 import type { Claim, MeasureName, MethodComparison, MethodRow, MethodTable } from '../../diagnostics/methodTable.ts';
 import type { SeedSummary } from '../../diagnostics/seeds.ts';
 import type { Interval } from '../../shared/records.ts';
-import { compact, curvePicture, decimal, escaped, NOT_MEASURED, onFront, paretoPicture, percentage, type CostPoint } from './paperPictures.ts';
+import { curvePicture } from '../../report/curves.ts';
+import { bounds, facts, figure, moment, page, table } from '../../report/page.ts';
+import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../report/words.ts';
+import { onFront, paretoPicture, type CostPoint } from './paperPictures.ts';
 
 export interface PaperReport {
   /** What made the report, as typed. */
@@ -19,6 +22,8 @@ export interface PaperReport {
   readonly search: readonly { readonly task: string; readonly method: string; readonly rate: number; readonly value: number | null; readonly chosen: boolean }[];
   readonly table: MethodTable;
 }
+
+const TITLE = 'Methods of credit at one evaluator budget';
 
 /** The method that the others are compared with. */
 const REFERENCE = 'c3';
@@ -84,13 +89,6 @@ function probability(p: number): string {
   return p < 1e-4 ? decimal(p, 4) : p.toPrecision(2);
 }
 
-const boundsOf = ({ low, high }: Interval, write: Writer): string | null => (low === null || high === null ? null : `[${write(low)}, ${write(high)}]`);
-
-/** @param lines cells by row; the first of each is its heading */
-function table(label: string, head: readonly string[], lines: readonly string[], kind = ''): string {
-  return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(label)}"><table${kind === '' ? '' : ` class="${kind}"`}><thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join('')}</tr></thead>${lines.join('')}</table></div>`;
-}
-
 const missing = `<td class="none">${NOT_MEASURED}</td>`;
 const heading = ({ head, unit, better }: Column, direction: boolean): string =>
   `${head}${unit === '' ? '' : `, ${unit}`}${direction ? `\u00a0<span aria-hidden="true">${better === 'higher' ? '\u2191' : '\u2193'}</span><span class="hidden">(${better} is better)</span>` : ''}`;
@@ -107,7 +105,7 @@ function bestOf({ measure, better, cost }: Column, rows: readonly MethodRow[]): 
 function summaryCell(summary: SeedSummary | null, write: Writer, best: boolean, seeds: number): string {
   if (summary === null || !Number.isFinite(summary.mean)) return missing;
   const deviation = summary.standardDeviation === null || summary.standardDeviation === 0 ? '' : ` <span class="deviation">\u00b1 ${write(summary.standardDeviation)}</span>`;
-  const under = boundsOf(summary.interval, write) ?? (summary.n === 1 ? 'one seed' : 'all equal');
+  const under = bounds(summary.interval, write) ?? (summary.n === 1 ? 'one seed' : 'all equal');
   const value = best ? `<strong>${write(summary.mean)}</strong><span class="hidden"> (best)</span>` : write(summary.mean);
   return `<td>${value}${deviation}<small>${under}${summary.n === seeds || summary.n === 1 ? '' : `, n ${summary.n}`}</small></td>`;
 }
@@ -156,7 +154,7 @@ function comparisonTable(all: readonly MethodComparison[]): string {
       const { difference: { value, low, high }, signFlip } = found;
       const clear = low !== null && high !== null && (low > 0 || high < 0);
       const test = signFlip === null ? `p ${NOT_MEASURED}` : `p ${probability(signFlip.p)}, n ${signFlip.n}`;
-      return `<td>${clear ? `<strong>${signed(write, value)}</strong>` : signed(write, value)}<small>${boundsOf(found.difference, write) ?? 'no interval'}</small><small>${test}</small></td>`;
+      return `<td>${clear ? `<strong>${signed(write, value)}</strong>` : signed(write, value)}<small>${bounds(found.difference, write) ?? 'no interval'}</small><small>${test}</small></td>`;
     });
     return `<tr><th scope="row">${nameOf(REFERENCE)} \u2212 ${nameOf(other)}</th>${cells.join('')}</tr>`;
   });
@@ -174,22 +172,17 @@ function claimsTable(claims: readonly Claim[]): string {
   return table('Claims of the paper', ['verdict', 'claim', 'evidence'], lines, 'words');
 }
 
-/** A picture with the numbers behind it. */
-function figure(title: string, drawn: string | null, note: string, numbers: string): string {
-  return `<figure><h3>${title}</h3>${drawn === null ? `<p class="none">${NOT_MEASURED}</p>` : `${drawn}<figcaption>${note}</figcaption><details><summary>The numbers of this picture</summary>${numbers}</details>`}</figure>`;
-}
-
 function curvesFigure(id: string, task: string, rows: readonly MethodRow[], placeOf: (method: string) => number): string {
   const curves = rows.map(({ method, curve }) => ({ label: labelOf(method), place: placeOf(method), points: curve.map((each) => ({ x: each.evaluatorCalls, y: each.meanReturn })) }));
   const without = rows.filter(({ curve }) => curve.length === 0).map(({ method }) => nameOf(method));
   const write: Writer = (value) => decimal(value, 3);
   const lines = rows.filter(({ curve }) => curve.length > 0).map(({ method, curve }) => {
-    const steps = curve.map(({ step, evaluatorCalls, tokens, meanReturn }) => `<tr><td>${step}</td><td>${evaluatorCalls.toLocaleString('en-US', { maximumFractionDigits: 0 })}</td><td>${compact(tokens)}</td><td>${write(meanReturn.value)}</td><td>${boundsOf(meanReturn, write) ?? 'no interval'}</td><td>${meanReturn.n}</td></tr>`);
+    const steps = curve.map(({ step, evaluatorCalls, tokens, meanReturn }) => `<tr><td>${step}</td><td>${evaluatorCalls.toLocaleString('en-US', { maximumFractionDigits: 0 })}</td><td>${compact(tokens)}</td><td>${write(meanReturn.value)}</td><td>${bounds(meanReturn, write) ?? 'no interval'}</td><td>${meanReturn.n}</td></tr>`);
     return `<tbody><tr><th scope="rowgroup" colspan="6">${nameOf(method)}</th></tr>${steps.join('')}</tbody>`;
   });
   const numbers = table('Learning curves in numbers', ['step', 'evaluator calls', 'tokens', 'mean return', '95 % interval', 'seeds'], lines, 'numbers');
   const note = `Mean over seeds after each step; band: its 95 % interval, cut where it reaches far beyond the lines.${without.length === 0 ? '' : ` Without training steps: ${without.join(', ')}.`}`;
-  return figure('Learning curves', curvePicture(id, `Learning curves on ${task}`, curves), note, numbers);
+  return figure('Learning curves', curvePicture(id, `Learning curves on ${task}`, curves, { x: 'evaluator calls of training', y: 'mean return of the training episodes', unit: 'evaluator calls' }), note, numbers);
 }
 
 function paretoFigure(id: string, task: string, rows: readonly MethodRow[], placeOf: (method: string) => number): string {
@@ -198,7 +191,7 @@ function paretoFigure(id: string, task: string, rows: readonly MethodRow[], plac
     const x = tokens?.mean ?? (method === 'sft' ? 0 : null);
     return greedy === null || x === null ? [] : [{ label: labelOf(method), place: placeOf(method), x, y: greedy.interval }];
   });
-  const lines = points.map((each) => `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${boundsOf(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`);
+  const lines = points.map((each) => `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${bounds(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`);
   const numbers = table('Accuracy and tokens in numbers', ['method', 'tokens', 'greedy accuracy', '95 % interval', 'seeds', 'on the front'], lines, 'numbers');
   const note = 'Bars: 95 % interval of the accuracy, without a stroke at an end beyond the picture. Line and filled markers: the Pareto front, the methods that no other beats at both.';
   return figure('Accuracy against training tokens', paretoPicture(id, `Accuracy against training tokens on ${task}`, points), note, numbers);
@@ -260,116 +253,34 @@ function reading(methods: readonly string[]): string {
 ${known.join('\n')}</dl></section>`;
 }
 
-function dateOf(finishedAt: string): string {
-  const parts = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z$/u.exec(finishedAt);
-  return parts === null ? escaped(finishedAt, 60) : `${parts[1] ?? ''} ${parts[2] ?? ''} UTC`;
-}
-
 /** The whole page. All texts of the report are shown as text, whatever they hold. */
 export function paperPage(report: PaperReport): string {
   const { rows, comparisons, claims } = report.table;
   const tasks = [...new Set([...rows, ...comparisons, ...claims, ...report.search].map(({ task }) => task))];
   const methods = [...new Set(rows.map(({ method }) => method))];
-  const facts = [['Hardware', escaped(report.hardware, 400)], ['Environment', escaped(report.environment, 400)], ['Finished', dateOf(report.finishedAt)], ...Object.entries(report.settings).map(([name, value]) => [escaped(name, 80), escaped(value, 400)])];
+  const about: [string, string][] = [['Hardware', escaped(report.hardware, 400)], ['Environment', escaped(report.environment, 400)], ['Finished', moment(report.finishedAt)], ...Object.entries(report.settings).map(([name, value]): [string, string] => [escaped(name, 80), escaped(value, 400)])];
   const links = tasks.length < 2 ? '' : `<nav aria-label="Tasks">${tasks.map((task, index) => `<a href="#task-${index + 1}">${escaped(task, 80)}</a>`).join(' ')}</nav>`;
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Methods of credit at one evaluator budget</title><style>${STYLE}</style></head><body><main>
-<header><h1>Methods of credit at one evaluator budget</h1>
+  const content = `<header><h1>${TITLE}</h1>
 ${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full table; intervals are wide.</p>' : ''}${verdictWords(claims)}
 <pre><code>${escaped(report.command, 1000)}</code></pre>
-<dl class="facts">${facts.map(([name = '', value = '']) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>${links}</header>
+${facts(about)}${links}</header>
 ${tasks.map((task, index) => taskSection(report, task, index, (method) => methods.indexOf(method))).join('\n')}
-${reading(methods)}
-</main></body></html>
-`;
+${reading(methods)}`;
+  return page(TITLE, content, STYLE, true);
 }
 
 const STYLE = `
-:root { --ground: #fff; --text: #1b1f24; --soft: #59636e; --rule: #d5dae0; --grid: #e8ebee; --wash: #f5f7f9;
-  --c0: #0b5fa5; --c1: #b85c00; --c2: #00785a; --c3: #8b3d94; --c4: #b5263f; --c5: #1a7a8c; --c6: #7a5c17; --c7: #56606b; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ground: #15181c; --text: #e4e8ec; --soft: #9aa5b1; --rule: #3a424b; --grid: #272d34; --wash: #1d2126;
-    --c0: #6db5f8; --c1: #f2a25c; --c2: #50c79f; --c3: #d49fe0; --c4: #ff8497; --c5: #5fcbdd; --c6: #d6b46a; --c7: #a9b3bd; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--text); font: 14px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; }
-main { max-width: 1200px; margin: 0 auto; padding: 28px 20px 48px; }
-h1 { margin: 0 0 8px; font-size: 24px; font-weight: 600; line-height: 1.2; }
-h2 { margin: 0; padding-top: 10px; border-top: 2px solid var(--text); font-size: 19px; font-weight: 600; overflow-wrap: anywhere; }
-h3 { margin: 22px 0 6px; font-size: 14px; font-weight: 600; }
-p { margin: 6px 0; max-width: 90ch; }
-section { margin-top: 34px; }
-.note, figcaption, .facts dt, .deviation, small, .none { color: var(--soft); }
-.note, figcaption { margin: 6px 0; font-size: 12px; }
-pre { margin: 10px 0; padding: 8px 10px; background: var(--wash); white-space: pre-wrap; overflow-wrap: anywhere; }
-code { font: 12.5px/1.4 ui-monospace, SFMono-Regular, Consolas, "Liberation Mono", monospace; }
-.facts { display: flex; flex-wrap: wrap; gap: 6px 24px; margin: 10px 0; }
-.facts dt, .facts dd { margin: 0; font-size: 12px; line-height: 1.35; }
-.facts dd { font-size: 13px; overflow-wrap: anywhere; }
+.deviation { color: var(--soft); }
 .quick { padding: 4px 10px; border-left: 3px solid var(--text); background: var(--wash); }
-nav a { margin-right: 16px; color: inherit; }
-.wide { position: relative; overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 13px; line-height: 1.3; font-variant-numeric: tabular-nums; }
-thead { border-bottom: 1px solid var(--text); }
-tbody + tbody, tr + tr, tr + tbody { border-top: 1px solid var(--rule); }
-table { border-top: 1px solid var(--text); border-bottom: 1px solid var(--text); }
-th, td { padding: 5px 6px; text-align: right; vertical-align: top; font-weight: normal; }
-th:first-child, td:first-child { padding-left: 2px; text-align: left; }
-th:last-child, td:last-child { padding-right: 2px; }
-thead th { vertical-align: bottom; font-weight: 600; }
-tbody th { font-weight: 600; overflow-wrap: break-word; min-width: 74px; max-width: 240px; }
-small { display: block; font-size: 11px; font-weight: normal; white-space: nowrap; }
-strong { font-weight: 700; }
 .results td { white-space: nowrap; }
-.none { font-style: italic; }
 .roles span { display: block; font-size: 12px; overflow-wrap: anywhere; }
-.words td, .words th { padding-right: 10px; text-align: left; }
 .verdict { white-space: nowrap; font-weight: 600; }
 .undecided, .not-measured { font-weight: normal; }
 .narrow, .numbers { width: auto; min-width: 50%; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 0 32px; }
-figure { margin: 0; min-width: 0; max-width: 660px; }
-summary { width: fit-content; font-size: 12px; cursor: pointer; }
-details .wide { max-height: 420px; overflow-y: auto; margin-top: 6px; }
-.picture { display: block; width: 100%; height: auto; font-size: 12px; }
-.picture text { fill: var(--text); }
-.picture .tick, .picture .name { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
-.picture .label { fill: var(--ink); paint-order: stroke; stroke: var(--ground); stroke-width: 3px; stroke-linejoin: round; }
-.grid { stroke: var(--grid); }
-.axis { stroke: var(--soft); }
-.line { fill: none; stroke: var(--ink); stroke-width: 1.8; stroke-linejoin: round; }
-.band { fill: var(--ink); fill-opacity: 0.12; }
-.bar, .leader { fill: none; stroke: var(--ink); stroke-width: 1.2; }
-.leader { stroke-width: 0.8; }
-.mark { fill: var(--ink); stroke: var(--ink); stroke-width: 1.4; stroke-linejoin: round; }
-.hollow { fill: var(--ground); fill-opacity: 0.75; }
-.front { fill: none; stroke: var(--soft); stroke-width: 1.2; }
-.m0 { --ink: var(--c0); } .m1 { --ink: var(--c1); } .m2 { --ink: var(--c2); } .m3 { --ink: var(--c3); }
-.m4 { --ink: var(--c4); } .m5 { --ink: var(--c5); } .m6 { --ink: var(--c6); } .m7 { --ink: var(--c7); }
-.reading dt { margin-top: 8px; font-weight: 600; }
-.reading dd { margin: 0; max-width: 90ch; }
-.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-:focus-visible { outline: 2px solid var(--c0); outline-offset: 1px; }
 @media print, (max-width: 1000px) {
-  main { padding: 20px 8px 36px; }
-  table { font-size: 12px; }
   .results th, .results td { padding: 4px 2.5px; }
-  thead th { font-size: 11px; }
-  tbody th { min-width: 62px; }
-  small, .roles span { font-size: 10px; }
+  .roles span { font-size: 10px; }
   .deviation { display: block; }
   .results .none, .results .roles { white-space: normal; }
-}
-@page { size: A4 landscape; margin: 12mm; }
-@media print {
-  body { font-size: 10pt; }
-  main { max-width: none; padding: 0; }
-  details { display: none; }
-  .wide { overflow: visible; }
-  tr, figure, dt { break-inside: avoid; }
-  h2, h3, dt { break-after: avoid; }
-  .figures { grid-template-columns: 1fr 1fr; }
 }
 `;

@@ -3,11 +3,16 @@ import { describe, it } from 'node:test';
 import type { MeasureName, MethodComparison, MethodRow } from '../../../src/diagnostics/methodTable.ts';
 import { overSeeds, signFlip, type SeedSummary } from '../../../src/diagnostics/seeds.ts';
 import { paperPage, type PaperReport } from '../../../src/engine/bench/paperPage.ts';
-import { apart, compact, curvePicture, decimal, escaped, onFront, paretoPicture, percentage, ticks } from '../../../src/engine/bench/paperPictures.ts';
+import { onFront, paretoPicture } from '../../../src/engine/bench/paperPictures.ts';
+import { ticks } from '../../../src/report/axis.ts';
+import { apart, curvePicture } from '../../../src/report/curves.ts';
+import { compact, decimal, escaped, percentage } from '../../../src/report/words.ts';
 import type { Interval } from '../../../src/shared/records.ts';
 
 /** A summary with bounds that are told, not found. */
 const summary = (mean: number, standardDeviation: number | null, low: number | null, high: number | null, n = 5): SeedSummary => ({ mean, standardDeviation, n, interval: { value: mean, low, high, n } });
+
+const WORDS = { x: 'evaluator calls', y: 'mean return', unit: 'evaluator calls' };
 
 const NOTHING: Record<MeasureName, null> = { greedy: null, pass1: null, pass10: null, fidelity: null, variance: null, influence: null, tokens: null, evaluatorCalls: null, seconds: null };
 
@@ -225,22 +230,22 @@ describe('pictures', () => {
   });
 
   it('draws a curve of one step as a mark, of equal steps as a line, of none not at all', () => {
-    const drawn = curvePicture('c', 'name', [{ label: 'one', place: 0, points: [{ x: 10, y: interval(0.5, 0.4, 0.6) }] }, { label: 'flat', place: 1, points: [{ x: 10, y: interval(0.5) }, { x: 10, y: interval(0.5) }] }, { label: 'none', place: 2, points: [] }]) ?? '';
+    const drawn = curvePicture('c', 'name', [{ label: 'one', place: 0, points: [{ x: 10, y: interval(0.5, 0.4, 0.6) }] }, { label: 'flat', place: 1, points: [{ x: 10, y: interval(0.5) }, { x: 10, y: interval(0.5) }] }, { label: 'none', place: 2, points: [] }], WORDS) ?? '';
     assert.doesNotMatch(drawn, /NaN|Infinity|undefined|none/u);
     assert.deepEqual([drawn.split('class="mark"').length, drawn.split('class="bar"').length, drawn.split('class="line"').length, drawn.split('class="band"').length], [2, 2, 2, 1]);
-    assert.equal(curvePicture('c', 'name', [{ label: 'none', place: 2, points: [] }]), null);
-    assert.equal(curvePicture('c', 'name', [{ label: 'broken', place: 0, points: [{ x: Number.NaN, y: interval(1) }, { x: 1, y: interval(Infinity) }] }]), null);
+    assert.equal(curvePicture('c', 'name', [{ label: 'none', place: 2, points: [] }], WORDS), null);
+    assert.equal(curvePicture('c', 'name', [{ label: 'broken', place: 0, points: [{ x: Number.NaN, y: interval(1) }, { x: 1, y: interval(Infinity) }] }], WORDS), null);
   });
 
   it('tells lines apart without colour', () => {
     const curves = Array.from({ length: 8 }, (_, place) => ({ label: `m${place}`, place, points: [{ x: 0, y: interval(place) }, { x: 1, y: interval(place) }] }));
-    const dashes = [...(curvePicture('c', 'name', curves) ?? '').matchAll(/class="line"(?: stroke-dasharray="([^"]+)")?/gu)].map(([, dash]) => dash);
+    const dashes = [...(curvePicture('c', 'name', curves, WORDS) ?? '').matchAll(/class="line"(?: stroke-dasharray="([^"]+)")?/gu)].map(([, dash]) => dash);
     assert.equal(new Set(dashes).size, 8);
   });
 
   it('lets no wide interval flatten what it is about', () => {
     // Two seeds give Student's t of one degree of freedom: bounds many times farther apart than the means.
-    const drawn = curvePicture('c', 'name', [{ label: 'a', place: 0, points: [{ x: 0, y: interval(0.3, -5, 6) }, { x: 1, y: interval(0.5, -5, 6) }] }]) ?? '';
+    const drawn = curvePicture('c', 'name', [{ label: 'a', place: 0, points: [{ x: 0, y: interval(0.3, -5, 6) }, { x: 1, y: interval(0.5, -5, 6) }] }], WORDS) ?? '';
     const labels = [...drawn.matchAll(/text-anchor="end">([^<]+)</gu)].map(([, tick]) => Number(tick));
     assert.deepEqual([Math.min(...labels), Math.max(...labels)], [0, 0.8]);
     assert.match(drawn, /clip-path="url\(#c-clip\)"/u);

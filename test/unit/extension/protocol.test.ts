@@ -16,6 +16,8 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'rows', revision: 1, offset: 200 },
     { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own', independent: false },
     { type: 'verify', message: 5 },
+    { type: 'exportReport', message: 5 },
+    { type: 'copyLink', message: 5 },
     { type: 'cancelReplay' },
   ]) assert.ok(isTranscriptToHost(message), JSON.stringify(message));
   assert.ok(isTaxonomyToHost({ type: 'open', message: 3 }));
@@ -60,6 +62,7 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001), independent: false },
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: 'no' },
     { type: 'verify' },
+    { type: 'exportReport', message: '5' },
     { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [] },
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));

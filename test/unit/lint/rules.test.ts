@@ -28,6 +28,8 @@ const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[
   ['src/tasks/bad.ts', "export * from '../evaluate/answer.ts';", PATHS],
   ['src/policy/bad.ts', "export * from '../replay/tree.ts';", PATHS],
   ['src/credit/bad.ts', "export * from '../diagnostics/taxonomy.ts';", PATHS],
+  ['src/report/bad.ts', "export * from '../store/reader.ts';", PATHS],
+  ['src/report/bad.ts', "export * from '../engine/words.ts';", PATHS],
   ['src/engine/bad.ts', "export * from '../extension/extension.ts';", PATHS],
   ['src/extension/bad.ts', "export * from '../engine/service.ts';", PATHS],
   ['src/extension/bad.ts', "export * from '../store/writer.ts';", PATHS],
@@ -42,6 +44,7 @@ const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[
   ['src/shared/bad.ts', "export * from 'node:path';", PACKAGES],
   ['src/credit/bad.ts', "export * from 'node:fs';", PACKAGES],
   ['src/diagnostics/bad.ts', "export * from 'node:fs/promises';", PACKAGES],
+  ['src/report/bad.ts', "export * from 'node:fs';", PACKAGES],
   ['src/shared/bad.ts', 'export const width = window.innerWidth;', 'no-restricted-globals'],
   ['src/engine/bad.ts', 'export const chance = Math.random();', 'no-restricted-properties'],
   ['webview/common/bad.ts', "export const draw = (element: Element): void => { element.innerHTML = ''; };", 'no-restricted-properties'],
@@ -57,6 +60,9 @@ const ALLOWED: readonly (readonly [file: string, code: string])[] = [
   ['src/extension/good.ts', "export * from 'vscode';\nexport * from '../store/reader.ts';\nexport * from '../shared/records.ts';\nexport * from 'node:path';"],
   ['src/engine/good.ts', "export * from '../training/run.ts';\nexport * from '../store/writer.ts';\nexport * from 'node:path';"],
   ['src/credit/good.ts', "export * from '../shared/records.ts';"],
+  ['src/report/good.ts', "export type * from '../store/types.ts';\nexport * from '../credit/interval.ts';\nexport * from '../shared/records.ts';"],
+  ['src/extension/good.ts', "export * from '../report/report.ts';"],
+  ['src/engine/good.ts', "export * from '../report/report.ts';"],
   ['webview/transcript/good.ts', "export * from '../common/format.ts';\nexport * from '../../src/shared/records.ts';"],
 ];
 

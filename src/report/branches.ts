@@ -1,0 +1,84 @@
+/** Ways from a message to the end of its episode, read from the store for a report. */
+import type { Message, Replay } from '../shared/records.ts';
+import type { ReplayVerdict, StoreReader } from '../store/types.ts';
+import type { Allowance } from './allowance.ts';
+import type { Branch, ReportedMessage } from './types.ts';
+
+/** Characters of one message; messages of one branch. */
+export const MESSAGE_CHARACTERS = 20_000;
+const BRANCH_MESSAGES = 200;
+
+export function reportedMessage({ id, eventType, turn, text, tokenCount, finish }: Message, allowance: Allowance): ReportedMessage {
+  return { message: id, role: eventType, turn, text: allowance.excerpt(text, MESSAGE_CHARACTERS), tokens: tokenCount, finish };
+}
+
+/**
+ * The messages before one, or between two, in order: the last of them where they are many.
+ * @param last where they end, itself left out
+ * @param above the message after which they begin; null for all
+ * @returns the messages, and how many before them are left out
+ */
+export function pathTo(store: Pick<StoreReader, 'message'>, last: Message, above: Message | null, allowance: Allowance): { readonly messages: readonly ReportedMessage[]; readonly leftOut: number } {
+  const found: ReportedMessage[] = [];
+  let first = last;
+  while (first.parent !== null && first.parent !== above?.id && found.length < BRANCH_MESSAGES && allowance.takeMessage()) {
+    first = store.message(first.parent);
+    found.unshift(reportedMessage(first, allowance));
+  }
+  // Positions count the messages of an episode one by one.
+  return { messages: found, leftOut: Math.max(0, first.position - (above === null ? 0 : above.position + 1)) };
+}
+
+function branchTo(store: Pick<StoreReader, 'message'>, from: Message, leaf: Message, allowance: Allowance): Pick<Branch, 'messages' | 'leftOut'> {
+  if (leaf.id === from.id) return { messages: [], leftOut: 0 };
+  const end = allowance.takeMessage() ? [reportedMessage(leaf, allowance)] : [];
+  const between = pathTo(store, leaf, from, allowance);
+  return { messages: [...between.messages, ...end], leftOut: between.leftOut + 1 - end.length };
+}
+
+/** The replays of an alternative. */
+export function replayedBranches(store: Pick<StoreReader, 'message'>, alternative: Message, replays: readonly Replay[], verdicts: readonly ReplayVerdict[], allowance: Allowance): readonly Branch[] {
+  return replays.filter((replay) => replay.alternative === alternative.id).map((replay) => {
+    const verdict = verdicts.find((one) => one.alternative === replay.alternative && one.replayIndex === replay.replayIndex);
+    const verification = verdict === undefined || verdict.result === null ? null : { result: verdict.result, detail: verdict.detail };
+    return { replay: replay.replayIndex, return: replay.return, ...branchTo(store, alternative, store.message(replay.leaf), allowance), verification };
+  });
+}
+
+/** The shape of one transcript tree, to be asked many times. */
+export interface Shape {
+  /** The message and all below it, depth first. */
+  below(id: number): readonly number[];
+  isLeaf(id: number): boolean;
+}
+
+export function shapeOf(store: Pick<StoreReader, 'outline'>, { run, phase, iteration, instance }: Pick<Message, 'run' | 'phase' | 'iteration' | 'instance'>): Shape {
+  const { messages } = store.outline({ run, phase, iteration, instance });
+  const children = Map.groupBy(messages, ({ parent }) => parent);
+  const isLeaf = (id: number): boolean => !children.has(id);
+  return {
+    isLeaf,
+    below: (id) => {
+      const found: number[] = [];
+      const stack = [id];
+      for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+        found.push(next);
+        stack.push(...(children.get(next) ?? []).map((child) => child.id).reverse());
+      }
+      return found;
+    },
+  };
+}
+
+/** How the run itself went on from a message: the paths to the leaves below it. @param most branches; the others are left out */
+export function ownBranches(store: Pick<StoreReader, 'message'>, from: Message, shape: Shape, most: number, allowance: Allowance): readonly Branch[] {
+  const leaves = shape.below(from.id).filter((id) => shape.isLeaf(id));
+  allowance.omit(BRANCHES, leaves.length - most);
+  return leaves.slice(0, most).map((id) => {
+    const leaf = store.message(id);
+    return { replay: null, return: leaf.return, ...branchTo(store, from, leaf, allowance), verification: null };
+  });
+}
+
+/** What is left out of a bucket with very many replays. */
+export const BRANCHES = 'branches';

@@ -1,0 +1,178 @@
+/** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
+import { creditBucket, ESTIMATORS } from '../credit/creditBucket.ts';
+import { unmasked } from '../credit/aggregate.ts';
+import { differenceInterval } from '../credit/interval.ts';
+import { drawsOf } from '../shared/draws.ts';
+import { roundTitle } from '../shared/evaluationRounds.ts';
+import { isRecord } from '../shared/guard.ts';
+import type { Alternative, BucketView, Credit, Message, Replay, Sampling } from '../shared/records.ts';
+import { shownStatus } from '../shared/runStatus.ts';
+import type { ReplayVerdict, StoreReader } from '../store/types.ts';
+import { Allowance } from './allowance.ts';
+import { BRANCHES, ownBranches, pathTo, replayedBranches, reportedMessage, shapeOf, type Shape } from './branches.ts';
+import { REPORT_VERSION, type Continuation, type Cost, type EstimatedCredit, type FindingReport, type ReportedAlternative, type ReportedBucket, type ReportedRun, type Verified } from './types.ts';
+
+/** Buckets of replay requests, alternatives of a bucket, branches of an alternative; characters of a context and of a question. */
+const REQUESTS = 12;
+const ALTERNATIVES = 128;
+const BRANCHES_EACH = 64;
+const CONTEXT_CHARACTERS = 200_000;
+const QUESTION_CHARACTERS = 20_000;
+/** Messages whose tokens are counted for the cost of a bucket. */
+const COUNTED = 5_000;
+
+/**
+ * Reads what is known of one message.
+ * @throws C3Error('input') where the store does not hold it; C3Error('store') where it cannot be read
+ */
+export function findingReport(store: StoreReader, id: number): FindingReport {
+  const allowance = new Allowance();
+  const message = store.message(id);
+  const decision = store.decision(id);
+  const { run, phase, iteration } = message;
+  const { uid, question, answer, source, level } = store.instance(message.instance);
+  const all = store.bucketsFor(id);
+  const requests = all.filter(({ origin }) => origin === 'request');
+  allowance.omit('older replays of this message', requests.length - REQUESTS);
+  const shown = [...all.filter(({ origin }) => origin !== 'request'), ...requests.slice(-REQUESTS).reverse()];
+  // What stands first has the first claim on the room that there is.
+  const said = { ...reportedMessage(message, allowance), return: message.return, leaves: message.leaves, sampling: decision.sampling, snapshot: decision.snapshot, environment: store.environment(decision.environment) };
+  const context = { key: decision.contextKey, tokens: decision.promptTokens, reusedTokens: decision.reusedTokens, text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS) };
+  const instance = { uid: uid.slice(0, 2000), question: allowance.excerpt(question, QUESTION_CHARACTERS), answer: allowance.excerpt(answer, QUESTION_CHARACTERS), source: source.slice(0, 2000), level };
+  const path = pathTo(store, message, null, allowance);
+  allowance.omit('earlier messages of the episode', path.leftOut);
+  const branches = shown.some(({ id: bucket }) => bucket === message.bucket) ? [] : ownBranches(store, message, shapeOf(store, message), BRANCHES_EACH, allowance);
+  const buckets = shown.map((bucket) => reportedBucket(store, bucket, message, allowance));
+  const labels = store.labelsOfMessage(id).map(({ name, note, createdAt }) => ({ name: name.slice(0, 2000), note: note.slice(0, 2000), createdAt }));
+  return {
+    report: 'finding', version: REPORT_VERSION, run: reportedRun(store, run), phase, iteration, place: roundTitle(phase, iteration), instance,
+    message: said, context, before: path.messages, branches, buckets, labels, leftOut: allowance.leftOut,
+  };
+}
+
+/** A run's row, with the name of its protocol. */
+export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: string): ReportedRun {
+  const { title, method, seed, status, createdAt, finishedAt, steps, plannedSteps } = store.run(id);
+  // Whether a process still writes it is not for a report to find out.
+  return { run: id, title: title.slice(0, 2000), method, seed, status: shownStatus({ status, finishedAt }, true), createdAt, finishedAt, steps, plannedSteps, protocol: protocolName(store.runConfig(id)) };
+}
+
+/** The protocol that a stored configuration holds; null where it cannot be told. */
+function protocolName(configuration: string): string | null {
+  const text = keyOf(configuration, 'protocolText');
+  const name = typeof text === 'string' ? keyOf(text, 'name') : undefined;
+  return typeof name === 'string' ? name.slice(0, 200) : null;
+}
+
+/** What stands under a key of a JSON object; undefined where the text is none. */
+export function keyOf(json: string, key: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return isRecord(parsed) ? parsed[key] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, allowance: Allowance): ReportedBucket {
+  const { id, origin, iteration } = bucket;
+  const replays = store.replaysOfBucket(id);
+  const verdicts = store.verdictsOfBucket(id);
+  allowance.omit('alternatives', bucket.alternatives.length - ALTERNATIVES);
+  const credits = creditsOf(store, bucket);
+  const messages = store.messages(bucket.alternatives.map(({ decision }) => decision));
+  const shapes = new Map<string, Shape>();
+  const shape = (message: Message): Shape => {
+    const name = `${message.phase} ${String(message.iteration)}`;
+    const known = shapes.get(name) ?? shapeOf(store, message);
+    shapes.set(name, known);
+    return known;
+  };
+  const alternatives = bucket.alternatives.slice(0, ALTERNATIVES).map((alternative, index): ReportedAlternative => {
+    const message = messages[index] ?? store.message(alternative.decision);
+    const said = reportedMessage(message, allowance);
+    const own = replays.filter((replay) => replay.alternative === alternative.decision);
+    allowance.omit(BRANCHES, own.length - BRANCHES_EACH);
+    // A training bucket may have replays of its own; else the episodes below an alternative are what continued it.
+    const branches = replays.length === 0 && origin === 'training' ? ownBranches(store, message, shape(message), BRANCHES_EACH, allowance) : replayedBranches(store, message, own.slice(0, BRANCHES_EACH), verdicts, allowance);
+    const { index: at, original, returns, evaluatorCalls, verification } = alternative;
+    return { ...said, index: at, original, returns, evaluatorCalls, credits: credits.get(alternative.decision) ?? [], verification, branches };
+  });
+  const counted = origin === 'training' ? messages.flatMap((message) => shape(message).below(message.id)) : shapeMessages(store, bucket);
+  return {
+    bucket: id, origin, iteration, alternatives, removal: removalOf(bucket), continuation: continuationOf(store, bucket, replays, asked),
+    verified: verdicts.length === 0 ? null : tally(verdicts), cost: costOf(store, bucket, counted),
+  };
+}
+
+function shapeMessages(store: StoreReader, { run, iteration, instance }: BucketView): readonly number[] {
+  return store.outline({ run, phase: 'replay', iteration, instance }).messages.map(({ id }) => id);
+}
+
+/** What was stored of each alternative, the newest of each estimator; leave-one-out and full mean are computed where nothing is stored and two alternatives have a return. */
+function creditsOf(store: Pick<StoreReader, 'credits'>, { id, alternatives }: BucketView): ReadonlyMap<number, readonly EstimatedCredit[]> {
+  const found = new Map<number, Map<string, EstimatedCredit>>(alternatives.map(({ decision }) => [decision, new Map()]));
+  if (alternatives.filter(({ returns }) => returns.some((value) => value !== null)).length >= 2) {
+    for (const estimator of ESTIMATORS) {
+      for (const [index, credit] of creditBucket(alternatives, estimator).entries()) {
+        if (credit !== null) found.get(alternatives[index]?.decision ?? -1)?.set(estimator, { ...credit, stored: false });
+      }
+    }
+  }
+  for (const { bucket: _, decision, ...credit } of store.credits(id)) found.get(decision)?.set(credit.estimator, { ...credit, stored: true });
+  return new Map([...found].map(([decision, byEstimator]) => [decision, [...byEstimator.values()]]));
+}
+
+/** The original against an empty message in its place; null where either has no return. */
+function removalOf({ alternatives }: BucketView): Credit | null {
+  const original = alternatives.find((alternative) => alternative.original);
+  const empty = alternatives.find(({ finish, text }) => finish === 'typed' && text.trim() === '');
+  if (original === undefined || empty === undefined) return null;
+  const interval = differenceInterval(unmasked(original.returns), unmasked(empty.returns));
+  if (interval === null) return null;
+  const { value, low, high, n, method } = interval;
+  return { estimator: 'remove', value, low, high, n, evaluatorCalls: original.evaluatorCalls + empty.evaluatorCalls, interval: method };
+}
+
+function continuationOf(store: StoreReader, bucket: BucketView, replays: readonly Replay[], asked: Message): Continuation {
+  const { snapshot, run } = bucket;
+  // The original may have been picked greedily; what was sampled in its place tells how the continuations were.
+  const sampled = bucket.alternatives.findLast(({ finish, original }) => finish !== 'typed' && !original) ?? bucket.alternatives.at(-1);
+  const decision = sampled === undefined ? null : store.decision(sampled.decision);
+  const own = snapshot === asked.snapshot;
+  const step = store.snapshots(snapshot).find((one) => one.run === run)?.iteration ?? null;
+  const weights = own ? 'the weights that said the message' : 'other weights than those that said the message';
+  return {
+    snapshot, step, own,
+    sampling: decision?.sampling ?? null,
+    environment: decision === null ? null : store.environment(decision.environment),
+    draws: drawsOf(replays, (message) => store.decision(message).streamKey),
+    assumption: `What follows an alternative is said by ${weights}${decision === null ? '' : `, sampled at ${samplingWords(decision.sampling)}`}; other weights, decoding or teammates may return otherwise, which nothing here measures.`,
+  };
+}
+
+/** `temperature 1, top-p 1, ...`. */
+export function samplingWords({ temperature, topP, topK, maxNewTokens }: Sampling): string {
+  return `temperature ${String(temperature)}, top-p ${String(topP)}, top-k ${String(topK)}, at most ${String(maxNewTokens)} new tokens`;
+}
+
+export function tally(verdicts: readonly Pick<ReplayVerdict, 'result'>[]): Verified {
+  const of = (result: ReplayVerdict['result']): number => verdicts.filter((one) => one.result === result).length;
+  return { identical: of('identical'), different: of('different'), notComparable: of('notComparable'), unverified: of(null) };
+}
+
+function costOf(store: Pick<StoreReader, 'decision'>, { alternatives }: BucketView, messages: readonly number[]): Cost {
+  const evaluatorCalls = alternatives.reduce((sum, alternative: Alternative) => sum + alternative.evaluatorCalls, 0);
+  if (messages.length > COUNTED) return { evaluatorCalls, tokens: null, decisions: null };
+  const tokens = { prompt: 0, reused: 0, completion: 0 };
+  const decisions = new Map<string, number>();
+  for (const id of messages) {
+    const { promptTokens, reusedTokens, tokens: own, eventType } = store.decision(id);
+    tokens.prompt += promptTokens;
+    tokens.reused += reusedTokens;
+    tokens.completion += own.length;
+    decisions.set(eventType, (decisions.get(eventType) ?? 0) + 1);
+  }
+  return { evaluatorCalls, tokens, decisions: Object.fromEntries(decisions) };
+}
+

@@ -1,0 +1,159 @@
+/** A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out. */
+import { DRAWS_WORDS } from '../shared/draws.ts';
+import { barsPicture, BARS_STYLE } from './bars.ts';
+import { facts, figure, page, table } from './page.ts';
+import { beginning, costWords, creditBounds, estimatorName, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
+import type { Branch, Continuation, EstimatedCredit, FindingReport, ReportedAlternative, ReportedBucket, ReportedMessage } from './types.ts';
+import { compact, count, escaped, NOT_MEASURED, returned, signed } from './words.ts';
+import { samplingWords } from './finding.ts';
+
+/** Bars of one picture; the table below it has all. */
+const BARS = 40;
+
+const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = { end: 'ended by itself', length: 'cut off at its longest', typed: 'typed by a person' };
+
+/** The whole page. All texts are shown as text, whatever they hold. */
+export function findingPage(report: FindingReport): string {
+  const { run, message, place, instance, context, before, buckets, branches, labels } = report;
+  const title = `Message ${String(message.message)} by the ${message.role}`;
+  const content = `<header><h1>${escaped(title, 120)}</h1>
+<p class="lead">${leadWords(report)}</p>
+${facts([...runFacts(run), ['Place', escaped(place, 80)], ['Task item', `<code>${escaped(instance.uid, 80)}</code>`], ['Source', escaped(instance.source, 80)]])}</header>
+<section><h2>The question</h2>${textBlock(instance.question)}<details open><summary>The expected answer</summary>${textBlock(instance.answer)}</details></section>
+<section><h2>The message</h2>
+${facts([
+    ['Return', message.return === null ? NOT_MEASURED : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}`],
+    ['Tokens', `${count(message.tokens)}, ${FINISHED[message.finish]}`], ['Sampled at', samplingWords(message.sampling)], ['Weights', `<code>${escaped(message.snapshot.slice(0, 16))}</code>`],
+    ['Computed by', environmentWords(message.environment)],
+  ])}
+${textBlock(message.text)}
+<details><summary>The context as the model saw it: ${count(context.tokens)} tokens, ${compact(context.text.text.length + context.text.leftOut)} characters</summary>${textBlock(context.text)}<p class="note">Context key ${escaped(context.key, 40)}; ${count(context.reusedTokens)} of its tokens were not computed again.</p></details>
+${before.length === 0 ? '' : `<details><summary>${count(before.length)} ${before.length === 1 ? 'message' : 'messages'} of the episode before it</summary>${before.map(said).join('')}</details>`}
+${branches.length === 0 ? '' : `<details open><summary>How the run went on from it</summary>${branches.map((branch, index) => branchPart(branch, index)).join('')}</details>`}
+${labels.length === 0 ? '' : `<h3>Labels</h3><ul>${labels.map(({ name, note }) => `<li>${escaped(name, 200)}${note === '' ? '' : `: ${escaped(note, 2000)}`}</li>`).join('')}</ul>`}</section>
+<section><h2>What it was worth</h2>${worthTable(report)}</section>
+${buckets.map((bucket) => bucketSection(bucket, message.message)).join('\n')}
+${leftOutPart(report.leftOut)}
+${READING}`;
+  return page(title, content, BARS_STYLE + REPORT_STYLE);
+}
+
+/** The one sentence to take away. */
+function leadWords(report: FindingReport): string {
+  const all = worths(report);
+  const byReplacing = all.filter(({ credit }) => credit.estimator === 'loo');
+  // Of those with the most returns the newest.
+  const found = (byReplacing.length === 0 ? all : byReplacing).toSorted((a, b) => b.credit.n - a.credit.n)[0];
+  if (found === undefined) return 'What this message was worth was not measured: it has no alternatives with a return.';
+  const { credit, bucket } = found;
+  const clear = credit.low !== null && credit.high !== null && (credit.low > 0 || credit.high < 0);
+  const others = bucket.alternatives.length - 1;
+  const against = others === 1 ? 'one other message' : `${count(others)} other messages`;
+  const open = credit.low === null ? 'How sure that is cannot be told from so few returns' : 'The interval holds 0, so whether it helped or hurt is open';
+  const verdict = clear ? `It ${credit.value > 0 ? 'helped' : 'hurt'}` : open;
+  return `Credit <strong>${signed(credit.value)}</strong> ${creditBounds(credit)} against ${against} in the same context, n ${count(credit.n)}. ${verdict}.`;
+}
+
+interface Worth {
+  readonly bucket: ReportedBucket;
+  readonly credit: EstimatedCredit;
+}
+
+/** Every estimator's word on the message, replays that were asked for first, as they have the more returns. */
+function worths({ buckets, message }: FindingReport): readonly Worth[] {
+  const ordered = [...buckets.filter(({ origin }) => origin === 'request'), ...buckets.filter(({ origin }) => origin !== 'request')];
+  return ordered.flatMap((bucket) => {
+    const own = bucket.alternatives.find((alternative) => alternative.message === message.message);
+    const removal = bucket.removal === null || own?.original !== true ? [] : [{ ...bucket.removal, stored: false }];
+    return [...(own?.credits ?? []), ...removal].map((credit) => ({ bucket, credit }));
+  });
+}
+
+function worthTable(report: FindingReport): string {
+  const all = worths(report);
+  if (all.length === 0) return `<p class="none">${NOT_MEASURED}: there are not two alternatives with a return to compare.</p>`;
+  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a></td><td>${signed(credit.value)}</td><td>${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td><td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
+  const missing = all.some(({ credit }) => credit.estimator === 'remove') ? '' : `<p class="note">Remove (empty message): ${NOT_MEASURED}, as it was never replayed with nothing in its place.</p>`;
+  return `${table('What the message was worth', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}${missing}`;
+}
+
+function bucketName({ origin, iteration, bucket }: ReportedBucket): string {
+  const names = { training: `Training step ${String(iteration)}`, request: `Replay ${String(iteration)}`, diagnostic: `Diagnostic sample ${String(iteration)}` };
+  return `${names[origin]} (bucket ${String(bucket)})`;
+}
+
+function bucketSection(bucket: ReportedBucket, message: number): string {
+  const { alternatives, continuation, verified, cost } = bucket;
+  const id = `bucket-${String(bucket.bucket)}`;
+  const labelOf = (alternative: ReportedAlternative): string => `${alternative.message === message ? '\u25b8 ' : ''}${String(alternative.index)}: ${alternative.text.text.trim() === '' ? 'empty' : alternative.text.text}`;
+  const shown = alternatives.slice(0, BARS);
+  const drawn = barsPicture(`${id}-credit`, `Credit of the alternatives of ${bucketName(bucket)}`, shown.map((alternative) => ({ label: labelOf(alternative), value: mainCredit(alternative) })), (value) => signed(value), 'credit');
+  const estimator = alternatives.map(mainCredit).find((credit) => credit !== null);
+  const note = `${estimator === undefined ? 'Credit' : `Credit by ${estimatorName(estimator)}`}, 95 % interval across. \u25b8 is the message itself.${alternatives.length > BARS ? ` The first ${String(BARS)} of ${count(alternatives.length)}.` : ''}`;
+  return `<section id="${id}"><h2>${bucketName(bucket)}</h2>
+${facts([['Drawn with', continuation.draws === null ? 'nothing to compare' : DRAWS_WORDS[continuation.draws]], ['Continued by', continuedBy(continuation)], ['Re-executed', verified === null ? 'it has no replays' : verifiedWords(verified)], ['Cost', costWords(cost)]])}
+<p class="note">${escaped(continuation.assumption, 1000)}</p>
+${figure('Credit', drawn, note, '')}
+${alternativesTable(alternatives, message)}
+${alternatives.map((alternative) => alternativePart(alternative, message)).join('')}</section>`;
+}
+
+/** Leave-one-out where there is one; else what the run's own method says. */
+function mainCredit({ credits }: ReportedAlternative): EstimatedCredit | null {
+  return credits.find(({ estimator, stored }) => estimator === 'loo' && stored) ?? credits.find(({ stored }) => stored) ?? credits[0] ?? null;
+}
+
+function alternativesTable(alternatives: readonly ReportedAlternative[], message: number): string {
+  const lines = alternatives.map((alternative) => {
+    const { index, text, returns, verification } = alternative;
+    const credit = mainCredit(alternative);
+    const measured = returns.filter((value) => value !== null);
+    const mean = measured.length === 0 ? NOT_MEASURED : returned(measured.reduce((sum, value) => sum + value, 0) / measured.length);
+    return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${String(index)}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
+  });
+  return table('Alternatives', ['', 'what is said', 'mean return', 'credit', 're-executed'], lines, 'second-left last-left');
+}
+
+/** Up to sixteen returns one by one, more by their number. */
+function returnsWords(returns: readonly (number | null)[]): string {
+  if (returns.length === 0) return 'no return';
+  return returns.length <= 16 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
+}
+
+function alternativePart(alternative: ReportedAlternative, message: number): string {
+  const { index, branches, text, tokens, finish } = alternative;
+  const own = alternative.message === message;
+  const ends = branches.every(({ messages, leftOut }) => messages.length === 0 && leftOut === 0);
+  const number = branches.length === 1 ? 'one continuation' : `${count(branches.length)} continuations`;
+  return `<details class="alternative"><summary>Alternative ${String(index)}${own ? ', the message itself' : ''}: ${beginning(text, 60)}${ends ? '' : `, ${number}`}</summary>
+<p class="who">message ${String(alternative.message)}, ${count(tokens)} tokens, ${FINISHED[finish]}</p>${textBlock(text)}${ends ? '' : branches.map((branch, at) => branchPart(branch, at)).join('')}</details>`;
+}
+
+function branchPart({ replay, return: value, messages, leftOut, verification }: Branch, index: number): string {
+  const name = replay === null ? `Continuation ${String(index)}` : `Replay ${String(replay)}`;
+  const found = verification === null ? '' : `, ${verificationCell({ state: verification.result, label: { identical: 'identical', different: 'different', notComparable: 'not comparable' }[verification.result], detail: verification.detail })}`;
+  const detail = verification === null || verification.result === 'identical' || verification.detail === '' ? '' : `<p class="note">${escaped(verification.detail, 400)}</p>`;
+  const omitted = leftOut === 0 ? '' : `<p class="note">${count(leftOut)} ${leftOut === 1 ? 'message' : 'messages'} of it ${leftOut === 1 ? 'is' : 'are'} left out.</p>`;
+  return `<details class="branch"><summary>${name}: return ${returned(value)}${found}</summary>${detail}${omitted}${messages.map(said).join('')}</details>`;
+}
+
+function said({ message, role, turn, text, tokens, finish }: ReportedMessage): string {
+  return `<p class="who"><strong>${escaped(role, 80)}</strong>${turn === 0 ? '' : `, turn ${String(turn + 1)}`}, message ${String(message)}, ${count(tokens)} tokens${finish === 'end' ? '' : `, ${FINISHED[finish]}`}</p>${textBlock(text)}`;
+}
+
+function continuedBy({ snapshot, step, own, sampling }: Continuation): string {
+  const weights = `weights <code>${escaped(snapshot.slice(0, 16))}</code>${step === null ? '' : ` (after step ${String(step)})`}`;
+  return `${weights}${own ? '' : ', <strong>another continuation distribution</strong>'}${sampling === null ? '' : `, ${samplingWords(sampling)}`}`;
+}
+
+function environmentWords({ runtime, provider, device, threads, platform }: FindingReport['message']['environment']): string {
+  return escaped(`${runtime}, ${provider} on ${device}, ${String(threads)} ${threads === 1 ? 'thread' : 'threads'}, ${platform}`, 300);
+}
+
+const READING = `<section class="reading"><h2>How to read this page</h2><dl>
+<dt>Credit</dt><dd>The mean return of an alternative less a baseline made of the alternatives in exactly the same context. Replace (leave-one-out): the mean of the others. Replace (full mean): the mean of all, itself among them. Remove: the mean return with nothing said in its place.</dd>
+<dt>Intervals</dt><dd>95 %, of a difference of two samples: Newcombe\u2019s where all returns are 0 or 1, Welch\u2019s otherwise, none where none can be estimated. n counts the returns behind it. One that holds 0 leaves open whether the message helped or hurt.</dd>
+<dt>Masked</dt><dd>The evaluator itself failed: no return, and never a 0.</dd>
+<dt>Re-executed</dt><dd>A replay that is executed again must give the same tokens and the same return. Identical: it did. Different: it did not, at the token that is named. Not comparable: nothing can be said, for the reason that is named.</dd>
+<dt>Random numbers</dt><dd>Common: replay m of each alternative drew the same numbers, so that chance cancels in their difference. Independent: each drew its own.</dd>
+</dl></section>`;

@@ -1,0 +1,76 @@
+/** What the pages of findings and runs have in common, as markup. */
+import type { Credit, Interval, VerificationMark } from '../shared/records.ts';
+import { bounds, moment } from './page.ts';
+import type { Cost, Excerpt, LeftOut, ReportedRun, Verified } from './types.ts';
+import { compact, count, escaped, NOT_MEASURED, signed, verbatim } from './words.ts';
+
+/** A text as it is; what it leaves out is said below it. */
+export function textBlock({ text, leftOut }: Excerpt): string {
+  const block = text === '' ? (leftOut === 0 ? '<p class="none">empty</p>' : '') : `<pre dir="auto"><code>${verbatim(text)}</code></pre>`;
+  return leftOut === 0 ? block : `${block}<p class="note">${text === '' ? `${count(leftOut)} characters are` : `${count(leftOut)} more characters are`} left out.</p>`;
+}
+
+/** The start of a text, for a cell. */
+export const beginning = ({ text }: Excerpt, limit = 100): string => (text.trim() === '' ? '<span class="none">empty</span>' : `<span dir="auto">${escaped(text, limit)}</span>`);
+
+/** `[−0.10, +0.52]`, or why there is none. */
+export const creditBounds = (credit: Pick<Interval, 'low' | 'high'>): string => bounds(credit, (value) => signed(value)) ?? 'no interval';
+
+export const ESTIMATORS: Readonly<Record<string, string>> = { loo: 'replace (leave-one-out)', full_mean: 'replace (full mean)', remove: 'remove (empty message)' };
+export const estimatorName = ({ estimator }: Pick<Credit, 'estimator'>): string => ESTIMATORS[estimator] ?? escaped(estimator, 40);
+
+/** A mark's words, with a sign beside them, so that nothing rests on colour. */
+export function verificationCell(mark: VerificationMark | null): string {
+  if (mark === null) return '<span class="none">no replay</span>';
+  const sign = { identical: '\u2713', different: '\u2717', notComparable: '~', unverified: '\u2013' }[mark.state];
+  return `<span title="${escaped(mark.detail, 400)}"><span aria-hidden="true">${sign}</span> ${escaped(mark.label, 80)}</span>`;
+}
+
+/** `12 identical, 1 different`; the order of the counts is that of their weight. */
+export function verifiedWords(verified: Verified): string {
+  const all = [[verified.different, 'different'], [verified.identical, 'identical'], [verified.notComparable, 'not comparable'], [verified.unverified, 'not re-executed']] as const;
+  const some = all.filter(([number]) => number > 0).map(([number, words]) => `${count(number)} ${words}`);
+  return some.length === 0 ? 'no replay' : some.join(', ');
+}
+
+export function costWords({ evaluatorCalls, tokens, decisions }: Cost): string {
+  const said = decisions === null ? null : Object.entries(decisions).map(([role, number]) => `${escaped(role, 40)} ${count(number)}`).join(', ');
+  const read = tokens === null ? `tokens ${NOT_MEASURED}` : `${compact(tokens.prompt)} prompt tokens (${compact(tokens.reused)} not computed again), ${compact(tokens.completion)} completion tokens`;
+  return `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}; ${read}${said === null || said === '' ? '' : `; messages: ${said}`}`;
+}
+
+export function runFacts({ run, title, method, seed, status, createdAt, finishedAt, steps, plannedSteps, protocol }: ReportedRun): readonly (readonly [string, string])[] {
+  return [
+    ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`], ['Method', `${escaped(method, 40)}, seed ${String(seed)}`],
+    ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${escaped(status, 40)}`], ['Protocol', protocol === null ? 'not told' : escaped(protocol)],
+    ['Started', moment(createdAt)], ['Ended', finishedAt === null ? 'not yet, or not seen' : moment(finishedAt)],
+  ];
+}
+
+export function leftOutPart(leftOut: readonly LeftOut[]): string {
+  if (leftOut.length === 0) return '';
+  return `<section class="left-out"><h2>Left out</h2><p>A report is bounded. The store holds more of this: ${leftOut.map(({ what, count: number }) => `${escaped(what, 80)} (${count(number)})`).join('; ')}.</p></section>`;
+}
+
+export const REPORT_STYLE = `
+main { max-width: 1120px; }
+.lead { font-size: 15px; }
+pre { max-height: 60vh; overflow: auto; }
+.code-point { padding: 0 2px; border: 1px solid var(--rule); color: var(--soft); font-size: 0.85em; font-style: normal; }
+details { margin: 6px 0; }
+summary { padding: 2px 0; font-size: 13px; }
+details.branch, details.alternative { padding-left: 12px; border-left: 2px solid var(--rule); }
+.who { margin: 10px 0 -6px; font-size: 12px; color: var(--soft); }
+.words th:first-child, .words td:first-child { padding-right: 10px; }
+td.text { min-width: 200px; text-align: left; overflow-wrap: anywhere; }
+td.left, .second-left th:nth-child(2), .last-left th:last-child { text-align: left; }
+.last-left td:last-child { white-space: nowrap; }
+small.question { white-space: normal; }
+.numbers { width: auto; min-width: 50%; }
+figure { margin: 12px 0; }
+tr.original td, tr.original th { background: var(--wash); }
+@media print {
+  pre { max-height: none; overflow: visible; }
+  details::details-content { display: block; content-visibility: visible; height: auto; }
+}
+`;

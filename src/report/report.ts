@@ -1,0 +1,13 @@
+/** The two forms of a report: a page and a JSON document. Both show the same data. */
+import { findingPage } from './findingPage.ts';
+import { runPage } from './runPage.ts';
+import type { FindingReport, RunReport } from './types.ts';
+
+export { findingReport } from './finding.ts';
+export { runReport } from './run.ts';
+export type { FindingReport, RunReport } from './types.ts';
+
+export const reportPage = (report: FindingReport | RunReport): string => (report.report === 'run' ? runPage(report) : findingPage(report));
+
+/** One JSON document; what UTF-8 cannot hold stands escaped. */
+export const reportJson = (report: FindingReport | RunReport): string => `${JSON.stringify(report, null, 2)}\n`;

@@ -1,0 +1,82 @@
+/** A run as a page: what it learned, what it cost, and which messages made the difference. Pure: a report in, text out. */
+import type { Interval } from '../shared/records.ts';
+import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
+import { curvePicture } from './curves.ts';
+import { bounds, facts, figure, page, table } from './page.ts';
+import { beginning, costWords, creditBounds, estimatorName, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
+import type { CreditedMessage, RunReport } from './types.ts';
+import { compact, count, decimal, escaped, NOT_MEASURED, percentage, returned, signed } from './words.ts';
+
+const points = (value: number): string => `${value > 0 ? '+' : ''}${percentage(value)}`;
+
+/** The whole page. All texts are shown as text, whatever they hold. */
+export function runPage(report: RunReport): string {
+  const { run, cost, replays, configuration } = report;
+  const lost = report.summary?.lostEvaluatorCalls ?? 0;
+  const content = `<header><h1>${escaped(run.title, 200)}</h1>
+<p class="lead">${leadWords(report)}</p>
+${facts([...runFacts(run), ['Cost', costWords(cost)], ['Training', cost.seconds === null ? `time ${NOT_MEASURED}` : `${decimal(cost.seconds, 1)} s`], ...(lost === 0 ? [] : [['Lost', `at most ${count(lost)} further evaluator calls, in interruptions`] as const]), ['Replays', replays.replays === 0 ? 'none' : `${count(replays.replays)}, ${count(replays.requests)} of their buckets asked for by hand; re-executed: ${verifiedWords(replays.verified)}`]])}</header>
+<section><h2>What it learned</h2><div class="figures">${curveFigure(report)}${accuracyFigure(report)}</div></section>
+<section><h2>Which messages made the difference</h2>${creditSection(report)}</section>
+<section><h2>Configuration</h2>${configuration.text === '' && configuration.leftOut === 0 ? `<p class="none">not told</p>` : `<details><summary>As it was stored</summary>${textBlock(configuration)}</details>`}</section>
+${leftOutPart(report.leftOut)}
+${READING}`;
+  return page(run.title, content, BARS_STYLE + REPORT_STYLE);
+}
+
+function leadWords({ summary, run }: RunReport): string {
+  const difference = summary?.accuracy.difference ?? null;
+  const { before, after } = summary?.accuracy ?? { before: null, after: null };
+  if (before === null || after === null) return `${count(run.steps)} of ${count(run.plannedSteps)} steps; accuracy before and after was ${NOT_MEASURED}.`;
+  const gain = difference === null ? '' : ` (<strong>${points(difference.value)} points</strong>${bounds(difference, points) === null ? '' : ` ${bounds(difference, points) ?? ''}`})`;
+  return `Greedy accuracy on held-out problems: ${percentage(before.value)} % before, ${percentage(after.value)} % after${gain}, n ${count(after.n)}.`;
+}
+
+function curveFigure({ steps }: RunReport): string {
+  const measured = steps.flatMap(({ step, meanReturn }) => (meanReturn === null ? [] : [{ x: step, y: meanReturn }]));
+  const drawn = curvePicture('curve', 'Learning curve', [{ label: 'return', place: 0, points: measured }], { x: 'step', y: 'mean return of the training episodes', unit: 'steps' });
+  const write = (value: number): string => decimal(value, 3);
+  const lines = steps.map(({ step, meanReturn, episodes, evaluatorCalls, tokens, metrics }) => `<tr><th scope="row">${String(step)}</th><td>${meanReturn === null ? NOT_MEASURED : write(meanReturn.value)}</td><td>${meanReturn === null ? '' : bounds(meanReturn, write) ?? 'no interval'}</td><td>${count(meanReturn?.n ?? 0)}</td><td>${count(episodes)}</td><td>${count(evaluatorCalls)}</td><td>${compact(tokens.prompt + tokens.completion)}</td><td>${metrics === null ? NOT_MEASURED : decimal(metrics.kl, 4)}</td></tr>`);
+  const numbers = table('Learning curve in numbers', ['step', 'mean return', '95 % interval', 'instances', 'episodes', 'evaluator calls', 'tokens', 'KL'], lines, 'numbers');
+  return figure('Learning curve', drawn, 'Mean return of each step\u2019s training episodes; band: its 95 % interval over instances. Evaluator calls and tokens in the table add up.', numbers);
+}
+
+function accuracyFigure({ summary }: RunReport): string {
+  const rows: readonly BarRow[] = (['accuracy', 'passAt1'] as const).flatMap((measure) => (['before', 'after'] as const).map((stage) => ({ label: `${measure === 'accuracy' ? 'greedy' : 'sampled'}, ${stage}`, value: inPercent(summary?.[measure][stage] ?? null) })));
+  const write = (value: number): string => `${decimal(value, 1)} %`;
+  const lines = rows.map(({ label, value }) => `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${write(value.value)}</td><td>${bounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`);
+  const gains = (['accuracy', 'passAt1'] as const).map((measure) => {
+    const difference = summary?.[measure].difference ?? null;
+    return `<tr><th scope="row">${measure === 'accuracy' ? 'greedy' : 'sampled'}, difference</th>${difference === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${points(difference.value)} points</td><td>${bounds(difference, points) ?? 'no interval'}</td><td>${count(difference.n)}</td>`}</tr>`;
+  });
+  const numbers = table('Accuracy in numbers', ['', 'accuracy', '95 % interval', 'n'], [...lines, ...gains], 'numbers');
+  return figure('Accuracy on held-out problems', barsPicture('accuracy', 'Accuracy on held-out problems', rows, write, 'accuracy, %'), '95 % interval across. The difference is one of pairs, so its interval is narrower than these.', numbers);
+}
+
+function inPercent(interval: Interval | null): Interval | null {
+  if (interval === null) return null;
+  const { value, low, high, n } = interval;
+  return { value: 100 * value, low: low === null ? null : 100 * low, high: high === null ? null : 100 * high, n };
+}
+
+function creditSection({ credited, creditByRole }: RunReport): string {
+  if (credited.length === 0) return `<p class="none">Credit was ${NOT_MEASURED}.</p>`;
+  const drawn = barsPicture('credit', 'Messages with the clearest credit', credited.map((one) => ({ label: `${String(one.message)} ${one.role}: ${one.text.text.trim() === '' ? 'empty' : one.text.text}`, value: one.credit })), (value) => signed(value), 'credit');
+  const write = (value: number): string => signed(value);
+  const roles = creditByRole.map(({ role, n, low, lowerQuartile, median, upperQuartile, high }) => `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(n)}</td>${[low, lowerQuartile, median, upperQuartile, high].map((value) => `<td>${write(value)}</td>`).join('')}</tr>`);
+  return `${figure('The clearest credits', drawn, '95 % interval across; first those whose interval stays farthest from 0. They were picked out of all messages, so they look larger than further replays of them will.', '')}
+${table('Messages with the clearest credit', ['message', 'what was said', 'credit', 'returns', 'where', 're-executed'], credited.map(creditedLine), 'second-left last-left')}
+<h3>Credits by role</h3>${roles.length === 0 ? `<p class="none">${NOT_MEASURED}</p>` : `${table('Credits by role', ['role', 'messages', 'lowest', 'lower quartile', 'median', 'upper quartile', 'highest'], roles, 'numbers')}<p class="note">Of the training messages.</p>`}`;
+}
+
+function creditedLine({ message, role, text, question, credit, returns, origin, iteration, bucket, verification }: CreditedMessage): string {
+  const place = origin === 'training' ? `step ${String(iteration)}` : origin === 'request' ? `replay ${String(iteration)}` : `sample ${String(iteration)}`;
+  const listed = returns.length <= 8 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
+  return `<tr><th scope="row">${String(message)}<small>${escaped(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escaped(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${estimatorName(credit)}</small></td><td>${listed}</td><td>${place}<small>bucket ${String(bucket)}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
+}
+
+const READING = `<section class="reading"><h2>How to read this page</h2><dl>
+<dt>Accuracy</dt><dd>Greedy: the most likely message at every turn. Sampled: at the temperature of training. Both on problems that were not trained on.</dd>
+<dt>Credit</dt><dd>The mean return of a message less that of other messages in exactly the same context, or what the run\u2019s method takes for it; the estimator stands beside it. Intervals are 95 %: Newcombe\u2019s where all returns are 0 or 1, Welch\u2019s otherwise. n counts the returns behind it.</dd>
+<dt>Re-executed</dt><dd>A replay that is executed again must give the same tokens and the same return. <code>c3 report --message</code> with the number of a message shows it with its alternatives.</dd>
+</dl></section>`;

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { reportJson, reportPage, runReport } from '../../../src/report/report.ts';
+import { quantile } from '../../../src/report/run.ts';
+import type { RunSummary } from '../../../src/shared/records.ts';
+import type { StoreWriter } from '../../../src/store/writer.ts';
+import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from '../extension/storeFixture.ts';
+import { assertBalanced, assertSelfContained, textOf } from './page.ts';
+
+const SNAPSHOT = 'a'.repeat(64);
+
+function storeFor(t: TestContext): StoreWriter {
+  const { writer, ...store } = temporaryStore();
+  t.after(() => { store.remove(); });
+  addRun(writer);
+  return writer;
+}
+
+function addStep(writer: StoreWriter, iteration: number, meanReturn: number | null, calls = 0): void {
+  const ledger = { ...LEDGER, evaluatorCalls: calls };
+  writer.insertStep({ run: RUN, iteration, snapshot: SNAPSHOT, ledger });
+  if (meanReturn !== null) writer.finishStep(RUN, iteration, { ...METRICS, meanReturn }, ledger);
+}
+
+const measure = { before: { value: 0.25, low: 0.2, high: 0.3, n: 40 }, after: { value: 0.5, low: 0.4, high: 0.6, n: 40 }, difference: { value: 0.25, low: 0.125, high: 0.375, n: 40 } };
+const SUMMARY: RunSummary = {
+  run: RUN, method: 'c3', seed: 7, steps: 2, evaluatorCalls: 96, lostEvaluatorCalls: 3, tokens: { prompt: 5000, reused: 1000, completion: 2000 }, decisions: { reasoner: 32, actor: 64 },
+  accuracy: measure, passAt1: { before: null, after: null, difference: null }, seconds: 12.3, store: '/home/somebody/c3.sqlite',
+};
+
+describe('runReport', () => {
+  it('has the learning curve with intervals over instances, and none where the mean is another', (t) => {
+    const writer = storeFor(t);
+    addStep(writer, 1, 0.75, 4);
+    // Means 1/2 and 1 over two instances: t(0.975, 1) = 12.7062 times the standard error 1/4.
+    addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+    addTree(writer, { iteration: 1, instance: instance(2), returns: [[1, 1]] });
+    addStep(writer, 2, 0.5, 8);
+    addTree(writer, { iteration: 2, instance: instance(1), returns: [[1, null], [0, 0]] });
+    addTree(writer, { iteration: 2, instance: instance(2), returns: [[1, 1]] });
+    addStep(writer, 3, null, 12);
+    const [first, second, third] = runReport(writer, RUN).steps;
+    assert.ok(first?.meanReturn?.low !== undefined && first.meanReturn.low !== null && first.meanReturn.high !== null);
+    assert.deepEqual([first.meanReturn.value, first.meanReturn.n, first.episodes, first.evaluatorCalls], [0.75, 2, 4, 4]);
+    assert.ok(Math.abs(first.meanReturn.high - first.meanReturn.low - 2 * 12.7062 * 0.25) < 1e-3);
+    assert.deepEqual(second?.meanReturn, { value: 0.5, low: null, high: null, n: 2 });
+    assert.equal(third?.meanReturn, null);
+  });
+
+  it('tells accuracy and cost as the summary does, without the path of the store', (t) => {
+    const writer = storeFor(t);
+    addStep(writer, 1, 0.5);
+    writer.updateRunStatus(RUN, 'done', '2026-01-02T04:04:05.000Z', SUMMARY);
+    const report = runReport(writer, RUN);
+    assert.deepEqual(report.summary?.accuracy, measure);
+    assert.deepEqual(report.cost, { evaluatorCalls: 96, tokens: SUMMARY.tokens, decisions: SUMMARY.decisions, seconds: 12.3 });
+    const page = reportPage(report);
+    assert.match(textOf(page), /Greedy accuracy on held-out problems: 25\.0 % before, 50\.0 % after \( ?\+25\.0 points ? \[\+12\.5, \+37\.5\]\), n 40\./u);
+    assert.match(textOf(page), /at most 3 further evaluator calls/u);
+    assert.match(textOf(page), /sampled, before not measured/u);
+    assert.ok(!page.includes('somebody') && !reportJson(report).includes('somebody'));
+  });
+
+  it('puts the messages first whose credit is clearest, each once', (t) => {
+    const writer = storeFor(t);
+    const [a, b, c] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [0]] });
+    const bucket = writer.message(a?.plan ?? 0).bucket ?? 0;
+    const credit = { estimator: 'loo', n: 8, evaluatorCalls: 8, interval: 'newcombe' };
+    writer.insertCredit(bucket, a?.plan ?? 0, { ...credit, value: 1, low: -0.25, high: 1 });
+    writer.insertCredit(bucket, b?.plan ?? 0, { ...credit, value: -0.5, low: -0.75, high: -0.375 });
+    writer.insertCredit(bucket, c?.plan ?? 0, { ...credit, value: 0.25, low: 0.125, high: 0.5 });
+    const request = addRequest(writer, b?.plan ?? 0, ['other'], [1]);
+    writer.insertCredit(request.bucket, b?.plan ?? 0, { ...credit, value: -0.75, low: null, high: null, interval: 'none' });
+    const report = runReport(writer, RUN);
+    assert.deepEqual(report.credited.map(({ message, credit: { value } }) => [message, value]), [[b?.plan, -0.5], [c?.plan, 0.25], [a?.plan, 1]]);
+    assert.deepEqual(report.creditByRole, [{ role: 'reasoner', n: 3, low: -0.5, lowerQuartile: -0.125, median: 0.25, upperQuartile: 0.625, high: 1 }]);
+    assert.deepEqual(report.replays, { requests: 1, replays: 1, verified: { identical: 0, different: 0, notComparable: 0, unverified: 1 } });
+  });
+
+  it('spreads the points of a long run evenly and counts the others', (t) => {
+    const writer = storeFor(t);
+    writer.transaction(() => { for (let step = 1; step <= 1000; step++) addStep(writer, step, 0.5); });
+    const { steps, leftOut } = runReport(writer, RUN);
+    assert.deepEqual([steps.length, steps[0]?.step, steps.at(-1)?.step], [200, 1, 1000]);
+    assert.deepEqual(leftOut, [{ what: 'steps between those of the learning curve', count: 800 }]);
+  });
+
+  it('is a whole page without anything from elsewhere, whatever the run is called, also where nothing was measured', (t) => {
+    const { writer, ...store } = temporaryStore();
+    t.after(() => { store.remove(); });
+    const hostile = '<script>alert(1)</script>" onload="x \u202e';
+    writer.insertRun({ id: RUN, method: hostile, seed: 7, title: hostile, config: JSON.stringify({ config: { title: hostile } }), plannedSteps: 3, createdAt: hostile });
+    const report = runReport(writer, RUN);
+    const page = reportPage(report);
+    assertBalanced(page);
+    assertSelfContained(page);
+    assert.match(textOf(page), /Credit was not measured/u);
+    assert.equal(reportPage(runReport(writer, RUN)), page);
+    assert.deepEqual(JSON.parse(reportJson(report)), report);
+  });
+
+  it('says so for a run that is not there', (t) => {
+    assert.throws(() => runReport(storeFor(t), 'none'), /There is no run none/u);
+  });
+});
+
+it('takes quantiles between order statistics, as numpy does', () => {
+  assert.deepEqual([0, 0.25, 0.5, 0.75, 1].map((share) => quantile([1, 2, 3, 4], share)), [1, 1.75, 2.5, 3.25, 4]);
+  assert.equal(quantile([7], 0.25), 7);
+});
