@@ -1,5 +1,5 @@
 /**
- * Builds dist/: the extension, the engine, its worker, its probe and its sandbox, the command line and one bundle for each webview.
+ * Builds dist/: the extension with its help for configurations, the engine, its worker, its probe and its sandbox, the command line and one bundle for each webview.
  *
  *   node esbuild.mjs [--watch] [--production]
  *
@@ -50,8 +50,20 @@ const webview = (name) => ({
   format: 'iife',
 });
 
+/** The extension loads its help for configurations when the first one is opened: a bundle of its own, required by name. */
+const configurationApart = {
+  name: 'configuration-apart',
+  setup(plugin) {
+    plugin.onResolve({ filter: /^\.\/service\.ts$/ }, ({ kind }) => (kind === 'dynamic-import' ? { path: './configuration.cjs', external: true } : undefined));
+  },
+};
+
+const hosted = { ...common, platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] };
+
 const bundles = [
-  { ...common, entryPoints: ['src/extension/extension.ts'], outfile: 'dist/extension.cjs', platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] },
+  // Modules that the editor's host is asked for go through require(), which the host answers.
+  { ...hosted, entryPoints: ['src/extension/extension.ts'], outfile: 'dist/extension.cjs', plugins: [configurationApart], supported: { 'dynamic-import': false } },
+  { ...hosted, entryPoints: ['src/extension/configuration/service.ts'], outfile: 'dist/configuration.cjs' },
   { ...nodeModule, entryPoints: ['src/engine/main.ts'], outfile: 'dist/engine.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
@@ -76,7 +88,7 @@ const announce = {
 };
 
 if (watching) {
-  const contexts = await Promise.all(bundles.map((options) => context({ ...options, logLevel: 'silent', plugins: [announce] })));
+  const contexts = await Promise.all(bundles.map((options) => context({ ...options, logLevel: 'silent', plugins: [...(options.plugins ?? []), announce] })));
   await Promise.all(contexts.map((watched) => watched.watch()));
 } else {
   const started = performance.now();

@@ -1,6 +1,7 @@
 /** From the returns of a bucket's alternatives to credits with interval, n and cost. */
 import { C3Error } from '../shared/errors.ts';
 import type { Credit } from '../shared/records.ts';
+import type { EstimatorName } from '../shared/runNames.ts';
 import { aggregate, unmasked, type Aggregate, type Estimate } from './aggregate.ts';
 import { fullMean } from './fullMean.ts';
 import { differenceInterval } from './interval.ts';
@@ -12,8 +13,7 @@ export interface CreditInput {
   readonly evaluatorCalls: number;
 }
 
-export const ESTIMATORS = ['loo', 'full_mean'] as const;
-export type EstimatorName = (typeof ESTIMATORS)[number];
+export { ESTIMATORS, type EstimatorName } from '../shared/runNames.ts';
 
 /**
  * Baseline and credit of each alternative.

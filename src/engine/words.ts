@@ -2,6 +2,8 @@
 import { oneLine } from '../shared/oneLine.ts';
 import type { Alternative, BucketView, Credit, Interval, Message, RunSummary } from '../shared/records.ts';
 
+export { oneLine } from '../shared/oneLine.ts';
+
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /** How far a model is loaded, in bytes of its files. */

@@ -1,5 +1,5 @@
 /** The commands, by their ids in package.json. */
-import { commands, Uri, window, type ExtensionContext } from 'vscode';
+import { commands, Uri, window, workspace, type ExtensionContext } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/reader.ts';
@@ -10,14 +10,17 @@ import { Disposables } from './disposables.ts';
 import type { Doctor } from './doctor.ts';
 import { exportReport } from './exportReport.ts';
 import { findMessage } from './findMessage.ts';
+import { newConfiguration } from './newConfiguration.ts';
 import type { ModelFolders } from './modelFolders.ts';
 import type { ModelPanel } from './modelPanel.ts';
+import { planRun } from './planRun.ts';
 import { pickEpisode, pickMessage, pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
+import type { Reports } from './reports.ts';
 import type { EpisodeNode, MoreNode, RunNode } from './runsModel.ts';
 import type { RunsTree } from './runsTree.ts';
 import type { Services } from './services.ts';
-import { askForRun } from './startRun.ts';
+import { askForConfiguration, askForRun, BUNDLED } from './startRun.ts';
 import type { TaxonomyPanels } from './taxonomyPanels.ts';
 import { subjectOf } from './subject.ts';
 import { targetOf } from './transcriptOutline.ts';
@@ -32,6 +35,7 @@ export interface Views {
   readonly doctor: Doctor;
   readonly model: ModelPanel;
   readonly modelFolders: ModelFolders;
+  readonly reports: Reports;
 }
 
 /** Registers every command; a failure ends in one line with the way to the log. */
@@ -39,6 +43,8 @@ export function registerCommands(services: Services, views: Views): Disposables 
   const disposables = new Disposables();
   const handlers: Readonly<Record<string, (argument: unknown) => unknown>> = {
     'c3.startRun': (argument) => startRun(services, argument),
+    'c3.planRun': (argument) => plan(services, views, argument),
+    'c3.newConfiguration': newConfiguration,
     'c3.resumeRun': (argument) => resumeRun(services, argument),
     'c3.cancelRun': () => { services.runs.cancel(); },
     'c3.inspectTaxonomy': (argument) => inspectTaxonomy(services, views, argument),
@@ -89,8 +95,24 @@ export function openMessage(services: Services, transcripts: TranscriptPanels, m
 async function startRun(services: Services, argument: unknown): Promise<void> {
   // A reason not to start is said before any question is asked.
   services.engine.client();
-  const params = await askForRun(argument instanceof Uri ? argument : undefined);
+  const subject = argument === BUNDLED ? BUNDLED : await configurationOf(argument);
+  if (subject === null) return;
+  const params = await askForRun(subject);
   if (params !== undefined) await services.runs.start(params);
+}
+
+async function plan(services: Services, { reports }: Views, argument: unknown): Promise<void> {
+  services.engine.client();
+  const given = await configurationOf(argument);
+  const file = given === undefined ? await askForConfiguration('Plan memory and budget') : given;
+  if (file !== undefined && file !== null) await planRun(services.engine, reports, file);
+}
+
+/** The configuration that a command was given, as it stands in the editor: what is not on the disk yet is saved. Undefined where none was given, null where saving was left. */
+async function configurationOf(argument: unknown): Promise<Uri | undefined | null> {
+  if (!(argument instanceof Uri)) return undefined;
+  const open = workspace.textDocuments.find(({ uri }) => uri.toString() === argument.toString());
+  return open?.isDirty === true || open?.isUntitled === true ? await workspace.save(argument) ?? null : argument;
 }
 
 async function resumeRun(services: Services, argument: unknown): Promise<void> {

@@ -1,6 +1,7 @@
 /** Activation: makes the parts and joins them. Nothing is opened or started before it is needed. */
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { openMessage, registerCommands } from './commands.ts';
+import { ConfigurationLanguage } from './configuration/language.ts';
 import { Dashboard, DASHBOARD_VIEW } from './dashboardPanel.ts';
 import { registerLinks } from './deepLinks.ts';
 import { Doctor } from './doctor.ts';
@@ -8,6 +9,7 @@ import { Engine } from './engine.ts';
 import { Log } from './log.ts';
 import { ModelFolders } from './modelFolders.ts';
 import { ModelPanel, MODEL_VIEW } from './modelPanel.ts';
+import { Reports } from './reports.ts';
 import { RunController } from './runController.ts';
 import { RunsTree } from './runsTree.ts';
 import { createStatusBar } from './statusBar.ts';
@@ -30,7 +32,8 @@ export function activate(context: ExtensionContext): void {
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, new RememberedThresholds(context.workspaceState), (message) => { openMessage(services, transcripts, message); });
   const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
-  const doctor = new Doctor(engine);
+  const reports = new Reports();
+  const doctor = new Doctor(engine, reports);
   const modelFolders = new ModelFolders(context.workspaceState);
   const model = new ModelPanel(services, modelFolders);
   context.subscriptions.push(
@@ -38,9 +41,10 @@ export function activate(context: ExtensionContext): void {
     store,
     runs,
     tree,
-    doctor,
+    reports,
     createStatusBar(runs),
-    registerCommands(services, { extension: context.extension, tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders }),
+    new ConfigurationLanguage(services),
+    registerCommands(services, { extension: context.extension, tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders, reports }),
     registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),
   );

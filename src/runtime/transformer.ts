@@ -3,6 +3,7 @@
  * checkpoints (a linear weight is [out, in]).
  */
 import { C3Error } from '../shared/errors.ts';
+import type { AdapterModule } from '../shared/runNames.ts';
 import type { Graph, Value } from './graph.ts';
 import { cast } from './ops/elementwise.ts';
 
@@ -34,8 +35,7 @@ export interface TransformerConfig {
 }
 
 /** The matrices of a layer that can have an adapter. */
-export const ADAPTER_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
-export type AdapterModule = (typeof ADAPTER_MODULES)[number];
+export { ADAPTER_MODULES, type AdapterModule } from '../shared/runNames.ts';
 
 /** Low-rank adapters (LoRA, Hu et al. 2022, section 4.1): x W^T becomes x W^T + (alpha / rank) x A^T B^T with A [rank, in] and B [out, rank]. */
 export interface AdapterSettings {

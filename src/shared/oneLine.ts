@@ -1,3 +1,5 @@
+/** Texts of models and of files from outside, as part of a line. */
+
 /** Text of a model on one line: control characters shown, length bounded. */
 export function oneLine(text: string, limit: number): string {
   const visible = text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' ? '⏎' : '·'));

@@ -1,20 +1,15 @@
 /** The forms of data that are known by name: what each row must hold, and what becomes of it. */
 import { C3Error } from '../shared/errors.ts';
 import type { Instance, InstanceTests } from '../shared/records.ts';
+import type { ShownTests, TaskFormat } from '../shared/runNames.ts';
 import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
 import { boxedGold, hashGold } from './gold.ts';
 import type { Row } from './rows.ts';
 
-/** Values of the configuration's task.format. */
-export const TASK_FORMATS = ['auto', 'gsm8k', 'math', 'math500', 'cmath', 'mbpp', 'mbppplus', 'humaneval', 'jsonl', 'csv'] as const;
-export type TaskFormat = (typeof TASK_FORMATS)[number];
+export { SHOWN_TESTS, TASK_FORMATS, type ShownTests, type TaskFormat } from '../shared/runNames.ts';
 
 /** The forms of a row; CSV is a form of the file. */
 export type RowFormat = Exclude<TaskFormat, 'auto' | 'csv'>;
-
-/** How many of MBPP's tests the question shows: they alone name the function that is asked for. Values of task.show_tests. */
-export const SHOWN_TESTS = ['none', 'first', 'all'] as const;
-export type ShownTests = (typeof SHOWN_TESTS)[number];
 
 /** What a row says of its instance. */
 export type RowContent = Pick<Instance, 'question' | 'answer' | 'level' | 'tests'> & { readonly uid: string | undefined };

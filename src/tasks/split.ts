@@ -1,12 +1,11 @@
 /** Which questions may be trained on and which only evaluated: decided by the question alone, so no seed can mix the sides. */
 import { C3Error } from '../shared/errors.ts';
+import type { TaskName } from '../shared/runNames.ts';
 import { checkCount, distinctProblems } from './arithmetic.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { distinctPythonProblems } from './python.ts';
 
-/** The bundled tasks. */
-export const TASK_NAMES = ['arithmetic', 'python'] as const;
-export type TaskName = (typeof TASK_NAMES)[number];
+export { TASK_NAMES, type TaskName } from '../shared/runNames.ts';
 
 const PROBLEMS: Readonly<Record<TaskName, (seed: string, levels?: readonly number[]) => Iterable<DemonstratedProblem>>> = {
   arithmetic: distinctProblems,

@@ -55,7 +55,8 @@ function startOf(node: unknown): number | null {
   return typeof start === 'number' ? start : null;
 }
 
-function showPath(path: KeyPath): string {
+/** A path as people write it: `task.levels[2]`. */
+export function showPath(path: KeyPath): string {
   const shown = path.map((part, index) => {
     if (typeof part === 'number') return `[${part}]`;
     // A key may hold anything, a line break too.

@@ -1,168 +1,223 @@
 /** The run configuration (`*.c3.yaml`): every key optional, unknown keys and impossible combinations refused by name and line. */
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { ESTIMATORS } from '../credit/creditBucket.ts';
-import { EVALUATORS } from '../evaluate/names.ts';
 import type { AdapterStart } from '../runtime/host.ts';
-import { ADAPTER_MODULES } from '../runtime/transformer.ts';
 import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
-import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
+import { C3Error, messageOf } from '../shared/errors.ts';
 import type { Sampling } from '../shared/records.ts';
-import { SHOWN_TESTS, TASK_FORMATS } from '../tasks/formats.ts';
-import { TASK_NAMES } from '../tasks/split.ts';
+import { ADAPTER_MODULES, ESTIMATORS, EVALUATORS, METHOD_NAMES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { METHOD_NAMES } from './methods/methods.ts';
+import { examine } from './configProblems.ts';
 
 const positive = z.int().positive();
 const share = z.number().min(0).max(1);
 
-/** Keys and defaults. The defaults are the bundled team's run. */
+/** What the editor's help reads beside a key's description, as metadata of the schema. */
+export interface KeyMeta {
+  readonly description?: string | undefined;
+  /** What each value that has a name means. */
+  readonly choices?: Readonly<Record<string, string>>;
+  /** What a text names on the disk, relative to the configuration. */
+  readonly names?: 'folder' | 'protocol' | 'rows';
+  /** The key of a section that a bare value stands for. */
+  readonly shortFor?: string;
+}
+
+/** One of some names, each with its meaning: a name without words does not compile. */
+const oneOf = <const Names extends readonly string[]>(names: Names, choices: Readonly<Record<Names[number], string>>) => z.enum(names).meta({ choices } satisfies KeyMeta);
+
+/** A path, or a name that means something of the product's own. */
+const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) => z.string().min(1).meta({ names, choices } satisfies KeyMeta);
+
+/** Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The defaults are the bundled team's run. */
 export const configSchema = z.strictObject({
-  /** Shown in lists; unless given, it names the bundled task. */
-  title: z.string().min(1).max(200).default('Bundled team, arithmetic'),
-  /**
-   * What the messages are credited by, all at the same evaluator budget. c3: replays of the messages of one context. c3_no_replay, c3_full_mean: without its
-   * replays, without leave-one-out. magrpo: whole episodes against their group. mappo: whole episodes against a learned value of the state. sft: the team as it is; nothing is trained, whatever `steps` says.
-   */
-  method: z.enum(METHOD_NAMES).default('c3'),
-  seed: z.int().min(0).default(0),
-  /** A model folder, relative to the file; `bundled` is the team that comes with the bundled task. */
-  model: z.string().min(1).default('bundled'),
-  /** Low-rank factors that are trained over the model as it is (LoRA); null trains all of it. */
+  title: z.string().min(1).max(200).default('Bundled team, arithmetic').describe('The name of the run, as lists and panels show it.'),
+  method: oneOf(METHOD_NAMES, {
+    c3: 'Replays of the messages of one context: a message is worth its return against that of its siblings.',
+    c3_no_replay: 'c3 without its replays: whole episodes of one instance against each other, leave-one-out.',
+    c3_full_mean: 'c3 without leave-one-out: the baseline of a message holds its own return.',
+    magrpo: 'Whole episodes against the mean of their group; all roles get the same credit.',
+    mappo: 'Whole episodes against a learned value of the state, one for each role.',
+    sft: 'The team as it is: nothing is trained, whatever `steps` says.',
+  })
+    .default('c3')
+    .describe('What the messages are credited by. Every method makes the same evaluator calls per instance and step (`evaluator_budget`).'),
+  seed: z.int().min(0).default(0).describe('What all randomness of the run comes from. The same seed, configuration and machine give the same run, token by token.'),
+  model: pathTo('folder', { bundled: 'The small team that comes with the bundled task; it needs no download.' })
+    .default('bundled')
+    .describe('A model folder in the Hugging Face layout, relative to this file: config.json, safetensors, tokenizer.json.'),
   adapter: z
     .strictObject({
-      /** Whether the whole team shares one adapter, or each role has its own. */
-      per: z.enum(['team', 'role']).default('team'),
-      rank: positive.max(4096).default(16),
-      /** The factors' product counts alpha / rank. */
-      alpha: z.number().positive().max(1e6).default(32),
-      target_modules: z.array(z.enum(ADAPTER_MODULES)).min(1).default([...ADAPTER_MODULES]),
+      per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has an adapter of its own.' }).default('team').describe('Who shares an adapter.'),
+      rank: positive.max(4096).default(16).describe('The rank of the factors: a higher one can learn more and takes more memory.'),
+      alpha: z.number().positive().max(1e6).default(32).describe('How much the factors count: their product is scaled by alpha / rank.'),
+      target_modules: z
+        .array(
+          oneOf(ADAPTER_MODULES, {
+            q_proj: 'Queries of the attention.',
+            k_proj: 'Keys of the attention.',
+            v_proj: 'Values of the attention.',
+            o_proj: 'Output of the attention.',
+            gate_proj: 'Gate of the feed-forward layer.',
+            up_proj: 'Way up of the feed-forward layer.',
+            down_proj: 'Way down of the feed-forward layer.',
+          }),
+        )
+        .min(1)
+        .default([...ADAPTER_MODULES])
+        .describe('The matrices of every layer that get factors.'),
     })
     .nullable()
-    .default(null),
-  /** How a model reads its contexts. */
+    .default(null)
+    .describe('Low-rank factors that are trained over the model as it is (LoRA). null trains all of the model.'),
   chat: z
     .strictObject({
-      /** auto: through the chat template of the model's folder where it has one; none: as plain text. */
-      template: z.enum(['auto', 'none']).default('auto'),
-      /** Lets a model that can reason in tags do so before it answers. */
-      thinking: z.boolean().default(false),
+      template: oneOf(['auto', 'none'], { auto: 'Through the chat template of the model folder, where it has one.', none: 'As plain text.' }).default('auto').describe('How contexts are written for the model.'),
+      thinking: z.boolean().default(false).describe('Lets a model that can reason in tags do so before it answers. Needs `template: auto`.'),
     })
-    .prefault({}),
-  /** A protocol file (JSON or YAML), relative to the file; `bundled` is that of the bundled task: reasoner and actor, or planner and coder for python. */
-  protocol: z.string().min(1).default('bundled'),
+    .prefault({})
+    .describe('How a model reads its contexts.'),
+  protocol: pathTo('protocol', { bundled: 'That of the bundled task: a reasoner and an actor, or a planner and a coder for python.' })
+    .default('bundled')
+    .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
   task: z
     .strictObject({
-      /** The bundled task whose instances are generated unless files are given. */
-      name: z.enum(TASK_NAMES).default('arithmetic'),
-      /** JSONL or CSV, relative to the file. */
-      train_file: z.string().min(1).nullable().default(null),
-      evaluation_file: z.string().min(1).nullable().default(null),
-      /** The form of the files' rows; auto recognises it row by row. */
-      format: z.enum(TASK_FORMATS).default('auto'),
-      /** How many of its tests an MBPP question shows; they alone name the function. */
-      show_tests: z.enum(SHOWN_TESTS).default('first'),
-      /** Mix weights of the bundled task's levels: arithmetic has 8, python 6. */
-      levels: z.array(z.number().min(0)).min(1).max(8).default([1, 1, 1, 1]),
-      /** Stop when a training question is also evaluated, be it in other case or whitespace. */
-      refuse_overlap: z.boolean().default(true),
+      name: oneOf(TASK_NAMES, { arithmetic: 'Expressions of one to four steps, answered with a number.', python: 'Small functions, scored by unit tests that run in the sandbox.' })
+        .default('arithmetic')
+        .describe('The bundled task whose instances are generated, unless files are given.'),
+      train_file: pathTo('rows').nullable().default(null).describe('Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.'),
+      evaluation_file: pathTo('rows').nullable().default(null).describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
+      format: oneOf(TASK_FORMATS, {
+        auto: 'Recognised row by row.',
+        gsm8k: 'GSM8K: the answer stands after ####.',
+        math: 'MATH: the answer stands in \\boxed{} of the solution.',
+        math500: 'MATH-500: a column of its own for the answer.',
+        cmath: 'CMATH: the answer is the column golden.',
+        mbpp: 'MBPP: code with a list of tests.',
+        mbppplus: 'MBPP+: code with a test program.',
+        humaneval: 'HumanEval: a prompt with its entry point and test.',
+        jsonl: 'Columns such as question and answer, as JSON Lines.',
+        csv: 'Columns such as question and answer, as CSV.',
+      })
+        .default('auto')
+        .describe('The form of the rows of the files.'),
+      show_tests: oneOf(SHOWN_TESTS, { none: 'None: the text alone asks.', first: 'The first one.', all: 'All of them.' })
+        .default('first')
+        .describe('How many of its tests an MBPP question shows; they alone name the function.'),
+      levels: z.array(z.number().min(0)).min(1).max(8).default([1, 1, 1, 1]).describe('Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python 6.'),
+      refuse_overlap: z.boolean().default(true).describe('Stops the run where a training question is also evaluated, be it in other case or whitespace; false only says so.'),
     })
-    .prefault({}),
-  /**
-   * What scores messages. auto: code by its tests in the sandbox, all of which must pass; the bundled arithmetic by the number that is stated; other answers as
-   * mathematics, strictly. math-lenient takes what lies within 4 % too; python-fraction gives the share of the tests that pass.
-   */
-  evaluator: z.enum(EVALUATORS).default('auto'),
-  /** Training iterations; 0 evaluates only. */
-  steps: z.int().min(0).default(36),
-  instances_per_step: positive.default(32),
-  /** Steps between two checkpoints of the optimiser; a crash loses no step, but those since the last checkpoint are executed again. */
-  checkpoint_every: positive.default(6),
-  /** Steps between two snapshots whose weights are kept (the last always is); those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch. */
-  snapshot_every: positive.default(1),
-  /** Messages sampled per position of the protocol, by c3 and c3_full_mean; the others sample as many whole episodes as `evaluator_budget` pays for. */
-  fanout: z.array(positive).min(1).default([2, 4]),
-  /** Evaluator calls per instance and step. */
-  evaluator_budget: positive.default(8),
+    .prefault({})
+    .describe('What the team works on.'),
+  evaluator: oneOf(EVALUATORS, {
+    auto: 'Code by its tests, all of which must pass; the bundled arithmetic by the number that is stated; other answers as mathematics, strictly.',
+    answer: 'The number that is stated must be the answer.',
+    math: 'Answers compared as mathematics, exactly.',
+    'math-lenient': 'As math, and what lies within 4 % counts too.',
+    python: 'Code in the sandbox: all tests must pass.',
+    'python-fraction': 'Code in the sandbox: the share of the tests that pass.',
+  })
+    .default('auto')
+    .describe('What scores the last message.'),
+  steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
+  instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
+  checkpoint_every: positive.default(6).describe('Steps between two checkpoints of the optimiser. A crash loses no step, but those since the last checkpoint are executed again.'),
+  snapshot_every: positive
+    .default(1)
+    .describe('Steps between two snapshots whose weights are kept; the last always is. Those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch.'),
+  fanout: z.array(positive).min(1).default([2, 4]).describe('Messages sampled per position of the protocol, by c3 and c3_full_mean. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.'),
+  evaluator_budget: positive.default(8).describe('Evaluator calls per instance and step, the same for all methods.'),
   sampling: z
     .strictObject({
-      temperature: z.number().positive().max(10).default(1),
-      top_p: z.number().positive().max(1).default(1),
-      top_k: z.int().min(0).default(0),
-      max_new_tokens: positive.default(48),
+      temperature: z.number().positive().max(10).default(1).describe('How far sampling strays from the likeliest token; small values stay close to it.'),
+      top_p: z.number().positive().max(1).default(1).describe('Samples among the likeliest tokens that together have this probability; 1 among all.'),
+      top_k: z.int().min(0).default(0).describe('Samples among this many likeliest tokens; 0 among all.'),
+      max_new_tokens: positive.default(48).describe('The longest message, in tokens; a role of the protocol may have a cap of its own.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('How messages are sampled, in training and in sampled evaluations.'),
   credit: z
     .strictObject({
-      /** Of method c3; the others bring their own. value_assisted: leave-one-out with a baseline that is in part what the value head says of the other alternatives. */
-      estimator: z.enum([...ESTIMATORS, 'value_assisted']).default('loo'),
-      /** The weight of the values in value_assisted. */
-      alpha: share.default(1),
-      /** Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo. */
-      group_normalise: z.boolean().default(false),
-      /** Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes (c3_no_replay, magrpo, mappo) never do. */
-      common_random_numbers: z.boolean().default(true),
-      return_clip: z.number().positive().default(10),
+      estimator: oneOf([...ESTIMATORS, 'value_assisted'], {
+        loo: 'Leave-one-out: the baseline is the mean of the other alternatives.',
+        full_mean: 'The baseline is the mean of all alternatives, the own one among them.',
+        value_assisted: 'Leave-one-out with a baseline that is in part what the value head says of the other alternatives.',
+      })
+        .default('loo')
+        .describe('The baseline that method c3 measures a message against; the other methods bring their own.'),
+      alpha: share.default(1).describe('The weight of the values in `estimator: value_assisted`.'),
+      group_normalise: z.boolean().default(false).describe('Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo.'),
+      common_random_numbers: z
+        .boolean()
+        .default(true)
+        .describe('Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes never do.'),
+      return_clip: z.number().positive().default(10).describe('Returns are held within plus and minus this.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('From returns to what each message is worth.'),
   ppo: z
     .strictObject({
-      learning_rate: z.number().positive().default(1e-4),
-      warmup_fraction: share.default(0.03),
-      final_fraction: share.default(0.1),
-      epochs: positive.default(1),
-      kl_coefficient: z.number().min(0).default(0.01),
-      /** k3 in the loss, or k1 taken from the advantages token by token. */
-      kl_estimator: z.enum(['k3', 'k1']).default('k3'),
+      learning_rate: z.number().positive().default(1e-4).describe('The highest rate of the optimiser (AdamW).'),
+      warmup_fraction: share.default(0.03).describe('The share of the steps in which the rate rises.'),
+      final_fraction: share.default(0.1).describe('Where the rate ends, as a share of the highest.'),
+      epochs: positive.default(1).describe('Passes over the messages of a step.'),
+      kl_coefficient: z.number().min(0).default(0.01).describe('How strongly the policy is held to the one it began as; 0 lets it go.'),
+      kl_estimator: oneOf(['k3', 'k1'], { k3: 'In the loss.', k1: 'Taken from the advantages, token by token.' }).default('k3').describe('How the divergence from the first policy is counted.'),
     })
-    .prefault({}),
-  /**
-   * Of method mappo and the estimator value_assisted: how the value head learns, with the schedule of the policy's rate. A value that has moved by more than `clip` in a step learns nothing further.
-   * The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.
-   */
+    .prefault({})
+    .describe('How the policy is updated.'),
   value_head: z
     .strictObject({
-      learning_rate: z.number().positive().default(1e-3),
-      /** Optimiser steps per step of the run. */
-      epochs: positive.default(8),
-      clip: z.number().positive().default(0.5),
+      learning_rate: z
+        .number()
+        .positive()
+        .default(1e-3)
+        .describe("The highest rate of the head, on the schedule of the policy's. The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more."),
+      epochs: positive.default(8).describe('Optimiser steps of the head per step of the run.'),
+      clip: z.number().positive().default(0.5).describe('A value that has moved by more than this in a step learns nothing further in it.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('How the value head learns: of method mappo and of `credit.estimator: value_assisted`.'),
   memory: z
     .strictObject({
-      /** What a run may take, in GB of 1e9 bytes; null for what the machine has. On an accelerator, of its memory. */
-      limit_gb: z.number().positive().nullable().default(null),
-      /** Input slots of one micro-batch. */
-      micro_batch_tokens: positive.default(2048),
-      /** Activations are computed again in the backward pass instead of kept: less memory, about a third more time. */
-      recompute: z.boolean().default(false),
+      limit_gb: z.number().positive().nullable().default(null).describe('What a run may take, in GB of 1e9 bytes; null for what the machine has. On an accelerator, of its memory.'),
+      micro_batch_tokens: positive.default(2048).describe('Tokens that are trained at once: fewer take less memory and more time.'),
+      recompute: z.boolean().default(false).describe('Computes activations again in the backward pass instead of keeping them: less memory, about a third more time.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('What bounds the memory of a run.'),
   evaluation: z
     .strictObject({
-      /** Held-out instances of each evaluation; 0 leaves evaluation out. */
-      instances: z.int().min(0).default(512),
-      /** Episodes per instance of a sampled evaluation; pass@k needs k of them, and every instance counts with their mean. */
-      samples: positive.max(1000).default(1),
-      /** Whether the team is evaluated before it is trained too. */
-      before: z.boolean().default(true),
-      /** Episodes that are sampled together. */
-      batch: positive.default(256),
+      instances: z.int().min(0).default(512).describe('Held-out questions of each evaluation; 0 leaves evaluation out.'),
+      samples: positive.max(1000).default(1).describe('Episodes per question of a sampled evaluation. pass@k needs k of them, and every question counts with their mean.'),
+      before: z.boolean().default(true).describe('Whether the team is evaluated before it is trained too.'),
+      batch: positive.default(256).describe('Episodes that are sampled together: fewer take less memory.'),
     })
-    .prefault({}),
-  /** Where the run computes; `device: webgpu` is short for its provider. `auto` takes the first accelerator that is exact and faster than the CPU. */
+    .prefault({})
+    .describe('How the team is evaluated, before and after training.'),
   device: z
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),
       z.strictObject({
-        provider: z.enum(DEVICE_REQUESTS).default('cpu'),
-        threads: z.int().positive().max(64).default(2),
-        /** What the model's weights are held in while an adapter is trained over them (or nothing); float16 takes half the memory and rounds them. */
-        precision: z.enum(PRECISIONS).default('float32'),
+        provider: oneOf(DEVICE_REQUESTS, {
+          auto: 'The first accelerator that is exact and faster than the CPU.',
+          cpu: 'The CPU, which every machine has.',
+          webgpu: 'WebGPU: graphics cards, on Linux x64, Windows and macOS.',
+          cuda: 'CUDA: NVIDIA cards, on Linux x64, with files that are installed apart.',
+          dml: 'DirectML: graphics cards, on Windows.',
+          coreml: 'CoreML: on macOS.',
+        })
+          .default('cpu')
+          .describe('What the run computes on.'),
+        threads: z.int().positive().max(64).default(2).describe('Threads of the CPU.'),
+        precision: oneOf(PRECISIONS, { float32: 'As they are trained.', float16: 'Half the memory; the weights are rounded.' })
+          .default('float32')
+          .describe("What the model's weights are held in while an adapter is trained over them, or nothing is."),
       }),
     )
-    .prefault({}),
+    .prefault({})
+    .meta({ description: 'Where the run computes; `device: webgpu` is short for its provider.', shortFor: 'provider' } satisfies KeyMeta),
 });
 
 export type RunConfig = z.infer<typeof configSchema>;
@@ -193,24 +248,12 @@ export function readConfig(text: string, source: string, overrides: readonly str
   if (typeof base !== 'object' || base === null || Array.isArray(base)) throw document.error([], 'must be a mapping of keys to values.');
   const value = overrides.reduce<object>(applyOverride, structuredClone(base));
   const overridden = new Set(overrides.map((override) => override.split('=', 1)[0] ?? ''));
-  const parsed = configSchema.safeParse(value);
-  if (!parsed.success) throw explain(parsed.error.issues[0], document, overridden);
-  // What is not trained has no steps.
-  const config = parsed.data.method === 'sft' ? { ...parsed.data, steps: 0 } : parsed.data;
-  const fail = (key: string, problem: string): C3Error => errorAt(key.split('.'), problem, document, overridden);
-  const leaves = config.fanout.reduce((product, count) => product * count, 1);
-  if (usesFanout(config) && leaves > config.evaluator_budget) {
-    throw fail('fanout', `[${config.fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(config.evaluator_budget)}).`);
-  }
-  if (config.method !== 'c3' && config.credit.estimator !== 'loo') throw fail('credit.estimator', `belongs to method c3, and ${config.method} has a credit of its own; leave it out.`);
-  if (config.chat.thinking && config.chat.template === 'none') throw fail('chat.thinking', 'needs chat.template: auto; plain text has no reasoning part.');
-  if (config.device.precision === 'float16' && config.adapter === null && config.steps > 0) throw fail('device.precision', 'float16 holds weights that are not trained; give the run an adapter, or leave float32.');
-  if (config.task.train_file === null && config.task.evaluation_file !== null) throw fail('task.evaluation_file', 'needs task.train_file beside it.');
-  if (config.task.train_file === null && config.task.levels.every((weight) => weight === 0)) throw fail('task.levels', 'needs at least one level with a positive weight.');
+  const { config, problems } = examine(configSchema, value);
+  const first = problems[0];
+  if (first !== undefined) throw errorAt(first.path, first.sentence, document, overridden);
+  if (config === null) throw document.error([], 'is not a valid configuration.');
   return Object.hasOwn(value, 'title') ? config : { ...config, title: `Bundled team, ${config.task.name}` };
 }
-
-const usesFanout = ({ method }: RunConfig): boolean => method === 'c3' || method === 'c3_full_mean';
 
 function applyOverride(value: object, override: string): object {
   const split = override.indexOf('=');
@@ -236,24 +279,7 @@ function setIn(value: object, [key = '', ...rest]: readonly string[], leaf: unkn
   return Object.fromEntries(entries);
 }
 
-function explain(issue: z.core.$ZodIssue | undefined, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
-  if (issue === undefined) return document.error([], 'is not a valid configuration.');
-  const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-  if (issue.code !== 'unrecognized_keys') return errorAt(path, `${issue.message}.`, document, overridden);
-  const name = issue.keys[0] ?? '';
-  const nearest = nearestName(name, keysAt(path));
-  return errorAt([...path, name], `is no known key${nearest === undefined ? `; known here: ${keysAt(path).join(', ')}` : `; did you mean ${nearest}?`}`, document, overridden);
-}
-
 function errorAt(path: KeyPath, problem: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
   const name = path.join('.');
   return overridden.has(name) ? new C3Error('input', `--override ${name}: ${problem}`) : document.error(path, problem);
-}
-
-/** The keys that the schema knows below a path. */
-function keysAt(path: KeyPath): string[] {
-  // An adapter has keys where it is not left out.
-  let value: unknown = configSchema.parse({ adapter: {} });
-  for (const part of path) value = typeof value === 'object' && value !== null ? new Map<string | number, unknown>(Object.entries(value)).get(part) : undefined;
-  return typeof value === 'object' && value !== null ? Object.keys(value) : [];
 }

@@ -1,6 +1,7 @@
 /** The methods by the names that configurations give them. */
 import type { EstimatorName } from '../../credit/creditBucket.ts';
 import { callsOfFanout } from '../../replay/tree.ts';
+import type { MethodName } from '../../shared/runNames.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';
@@ -10,8 +11,7 @@ import { mappo } from './mappo.ts';
 import type { Method, MethodSettings } from './method.ts';
 import { sft } from './sft.ts';
 
-export const METHOD_NAMES = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
-export type MethodName = (typeof METHOD_NAMES)[number];
+export { METHOD_NAMES, type MethodName } from '../../shared/runNames.ts';
 
 const METHODS: Readonly<Record<MethodName, Method>> = { c3, c3_no_replay: c3NoReplay, c3_full_mean: c3FullMean, magrpo, mappo, sft };
 

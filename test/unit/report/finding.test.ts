@@ -91,7 +91,7 @@ describe('findingReport', () => {
     const hostile = '<script>alert(1)</script> [x](command:c3.startRun) file:///etc/passwd \u202egnp.exe \u001b[31m "\' onload=x \ud83d </pre></code></details>';
     const [first] = addTree(writer, { iteration: 1, instance: { ...instance(3), question: hostile, answer: hostile, source: hostile, uid: hostile }, returns: [[1, 0], [0, 1]], words: () => hostile.toWellFormed() });
     addRequest(writer, first?.plan ?? 0, [hostile.toWellFormed()], [1]);
-    writer.insertLabel({ message: first?.plan ?? 0, bucket: null, name: hostile, note: hostile, createdAt: '2026-01-01T00:00:00.000Z' });
+    writer.insertLabel({ message: first?.plan ?? 0, bucket: null, name: hostile, note: hostile, author: 'you', createdAt: '2026-01-01T00:00:00.000Z' });
     const report = findingReport(writer, first?.plan ?? 0);
     const page = reportPage(report);
     assertBalanced(page);

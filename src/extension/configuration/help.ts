@@ -1,0 +1,125 @@
+/** What the editor shows at a place of a configuration: completions, hovers, and the paths that the file names. */
+import { isMap, isScalar, parseDocument } from 'yaml';
+import { rangeOf, type Range } from '../../training/checkConfig.ts';
+import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
+import { allKeys, keyAt, type ConfigKey, type NamedPath } from './keys.ts';
+import { choiceMarkdown, defaultWords, keyMarkdown, summaryWords, valueWords } from './keyWords.ts';
+
+export interface Suggestion {
+  readonly label: string;
+  /** In the editor's snippet syntax. */
+  readonly snippet: string;
+  /** Stands beside the label. */
+  readonly detail: string;
+  readonly markdown: string;
+  readonly kind: 'section' | 'key' | 'value';
+  /** Whether the next choice should be offered at once. */
+  readonly goesOn: boolean;
+}
+
+export interface Suggestions {
+  /** What is replaced: the part before the cursor, and the whole word. */
+  readonly start: number;
+  readonly end: number;
+  /** In the order in which they are to be shown. */
+  readonly items: readonly Suggestion[];
+  /** A path that is being written: what is on the disk can be offered too. */
+  readonly path: { readonly names: NamedPath; readonly typed: string; readonly space: boolean } | null;
+}
+
+export interface Hover extends Range {
+  readonly markdown: string;
+}
+
+export interface WrittenPath extends Range {
+  readonly names: NamedPath;
+  readonly path: string;
+}
+
+/** What can be written at a place. */
+export function suggestionsAt(text: string, offset: number): Suggestions | null {
+  const place = placeAt(text, offset);
+  if (place === null) return null;
+  const key = keyAt(place.path);
+  if (key === undefined) return null;
+  const { start, end } = place;
+  if (place.kind === 'key') return { start, end, items: keySuggestions(key, place), path: null };
+  const path = key.names === null ? null : { names: key.names, typed: text.slice(start, offset), space: place.space };
+  return { start, end, items: valueSuggestions(key, place), path };
+}
+
+/** What a key or a named value means. */
+export function hoverAt(text: string, offset: number): Hover | null {
+  const at: { found: Hover | null } = { found: null };
+  eachScalar(parseDocument(text), (scalar, path, role) => {
+    const range = rangeOf(scalar);
+    if (range === null || offset < range.start || offset > range.end) return false;
+    const written = String(scalar.value);
+    const key = keyAt(role === 'key' ? [...path, written] : path);
+    const named = key === undefined ? undefined : withNames(key);
+    if (key !== undefined) at.found = { ...range, markdown: role === 'value' && named?.choices.has(written) === true ? choiceMarkdown(named, written) : keyMarkdown(key) };
+    return true;
+  });
+  return at.found;
+}
+
+/** Files and folders that a configuration names, in the order of the keys. */
+export function pathsIn(text: string): readonly WrittenPath[] {
+  const document = parseDocument(text);
+  if (document.errors.length > 0 || !isMap(document.contents)) return [];
+  return allKeys().flatMap(({ names, path, choices }) => {
+    const node: unknown = names === null ? undefined : document.getIn(path.split('.'), true);
+    if (names === null || !isScalar(node) || typeof node.value !== 'string' || node.value === '' || choices.has(node.value)) return [];
+    const range = rangeOf(node);
+    return range === null ? [] : [{ ...range, names, path: node.value }];
+  });
+}
+
+function keySuggestions(section: ConfigKey, { present, flow, colon }: KeyPlace): Suggestion[] {
+  return section.keys
+    .filter(({ name }) => !present.includes(name))
+    .map((key) => ({
+      label: key.name,
+      snippet: colon ? key.name : `${key.name}: ${startOf(key, flow)}`.replace(': \n', ':\n'),
+      detail: summaryWords(key),
+      markdown: keyMarkdown(key),
+      kind: key.kind === 'section' ? 'section' : 'key',
+      goesOn: !colon && (key.kind === 'section' || key.kind === 'boolean' || withNames(key).choices.size > 0 || key.names !== null),
+    }));
+}
+
+/** What is written behind a key that was chosen, with the cursor where the value goes. */
+function startOf(key: ConfigKey, flow: boolean): string {
+  // What is likeliest to be chosen next is offered as a list instead.
+  if (key.shortFor !== null || key.kind === 'boolean' || key.kind === 'choice' || key.names !== null) return '';
+  if (key.kind === 'section') return flow ? '{$0}' : '\n\t$0';
+  const value = key.default === null || key.kind === 'text' ? '' : valueWords(key.default);
+  return key.kind === 'list' ? `[\${1:${escaped(value.slice(1, -1))}}]` : `\${1:${escaped(value)}}`;
+}
+
+function valueSuggestions(key: ConfigKey, { path, space }: ValuePlace): Suggestion[] {
+  const named = withNames(key);
+  // An item of a list has no default of its own.
+  const usual = typeof path.at(-1) === 'number' ? null : defaultWords(named);
+  const item = (label: string, markdown: string): Suggestion => ({
+    label,
+    snippet: `${space ? ' ' : ''}${escaped(label)}`,
+    detail: label === usual ? 'default' : '',
+    markdown,
+    kind: 'value',
+    goesOn: false,
+  });
+  const choices = [...named.choices.keys()].map((name) => item(name, choiceMarkdown(named, name)));
+  const plain = named.kind === 'boolean' ? ['true', 'false'] : [];
+  const more = [...(key.nullable ? ['null'] : []), ...(usual === null || choices.some(({ label }) => label === usual) ? [] : [usual])];
+  return [...choices, ...[...new Set([...plain, ...more])].map((label) => item(label, keyMarkdown(key)))];
+}
+
+/** The key whose names a bare value may have: a section's own, where it has a short form. */
+function withNames(key: ConfigKey): ConfigKey {
+  return key.keys.find(({ name }) => name === key.shortFor) ?? key;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\$}]/gu, '\\$&');
+}

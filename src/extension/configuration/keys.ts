@@ -1,0 +1,100 @@
+/** The keys of a run configuration as the editor's help knows them, read from the schema that runs are started by. */
+import { z } from 'zod';
+import { configSchema } from '../../training/config.ts';
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+export type KeyKind = 'section' | 'list' | 'choice' | 'boolean' | 'whole' | 'number' | 'text';
+
+/** What a text names on the disk. */
+export type NamedPath = 'folder' | 'protocol' | 'rows';
+
+export interface Bound {
+  readonly value: number;
+  /** False where the value itself is out of bounds. */
+  readonly inclusive: boolean;
+}
+
+export interface ConfigKey {
+  /** The key with its sections in front, as `ppo.epochs`; a list's item has that of its list. */
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly kind: KeyKind;
+  /** What holds where the key is left out. */
+  readonly default: unknown;
+  readonly nullable: boolean;
+  readonly low: Bound | null;
+  readonly high: Bound | null;
+  /** Values that have a name, with their meaning. */
+  readonly choices: ReadonlyMap<string, string>;
+  readonly names: NamedPath | null;
+  /** The key of this section that a bare value stands for. */
+  readonly shortFor: string | null;
+  /** Keys of a section, in the order of the schema. */
+  readonly keys: readonly ConfigKey[];
+  /** What a list holds. */
+  readonly item: ConfigKey | null;
+}
+
+/** All keys, as one section without a name. */
+export const CONFIGURATION: ConfigKey = readKey(z.toJSONSchema(configSchema, { io: 'input' }), '', '');
+
+/** The key at a path of keys and list indices; undefined where the schema knows none. */
+export function keyAt(path: readonly (string | number)[]): ConfigKey | undefined {
+  return path.reduce<ConfigKey | undefined>((key, part) => (typeof part === 'number' ? key?.item ?? undefined : key?.keys.find(({ name }) => name === part)), CONFIGURATION);
+}
+
+/** All keys below one, its own not among them. */
+export function allKeys(key: ConfigKey = CONFIGURATION): readonly ConfigKey[] {
+  return key.keys.flatMap((inner) => [inner, ...allKeys(inner)]);
+}
+
+function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
+  const options = (schema.anyOf ?? []).filter(isSchema);
+  const nullable = options.some(({ type }) => type === 'null');
+  const given = options.find(({ type }) => type !== 'null') ?? {};
+  const own: JsonSchema = nullable ? { ...given, ...schema } : schema;
+  const named: unknown = own['choices'];
+  return {
+    path,
+    name,
+    description: own.description ?? '',
+    kind: kindOf(own),
+    default: own.default ?? null,
+    nullable,
+    low: boundOf(own.minimum, own.exclusiveMinimum),
+    high: boundOf(own.maximum, own.exclusiveMaximum),
+    choices: new Map(Object.entries(typeof named === 'object' && named !== null ? named : {}).map(([choice, words]: [string, unknown]) => [choice, String(words)])),
+    names: namesOf(own['names']),
+    shortFor: typeof own['shortFor'] === 'string' ? own['shortFor'] : null,
+    keys: Object.entries(own.properties ?? {}).flatMap(([key, inner]) => (isSchema(inner) ? [readKey(inner, path === '' ? key : `${path}.${key}`, key)] : [])),
+    item: isSchema(own.items) ? readKey(own.items, path, name) : null,
+  };
+}
+
+function kindOf({ type, enum: names }: JsonSchema): KeyKind {
+  if (names !== undefined) return 'choice';
+  switch (type) {
+    case 'object': return 'section';
+    case 'array': return 'list';
+    case 'boolean': return 'boolean';
+    case 'integer': return 'whole';
+    case 'number': return 'number';
+    default: return 'text';
+  }
+}
+
+/** A bound that only says what a number can hold is none. */
+function boundOf(inclusive: number | undefined, exclusive: number | boolean | undefined): Bound | null {
+  if (typeof exclusive === 'number') return { value: exclusive, inclusive: false };
+  return inclusive === undefined || Math.abs(inclusive) === Number.MAX_SAFE_INTEGER ? null : { value: inclusive, inclusive: true };
+}
+
+function namesOf(value: unknown): NamedPath | null {
+  return value === 'folder' || value === 'protocol' || value === 'rows' ? value : null;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,5 @@
+/** The editor's help for configurations: a bundle of its own, loaded when the first configuration is opened. */
+export { checkConfig, type ConfigProblem } from '../../training/checkConfig.ts';
+export { entriesBelow, missing } from './disk.ts';
+export { hoverAt, pathsIn, suggestionsAt, type Suggestion, type Suggestions } from './help.ts';
+export { templateText } from './template.ts';

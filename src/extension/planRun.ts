@@ -1,0 +1,14 @@
+/** "Plan memory and budget": what a run of a configuration would need and cost, before it is started. */
+import { basename } from 'node:path';
+import { ProgressLocation, ViewColumn, window, type Uri } from 'vscode';
+import { planTable } from '../shared/planTable.ts';
+import type { Engine } from './engine.ts';
+import type { Reports } from './reports.ts';
+
+/** @throws C3Error with one sentence where the configuration cannot be planned */
+export async function planRun(engine: Engine, reports: Reports, file: Uri): Promise<void> {
+  const name = basename(file.fsPath);
+  const client = engine.client();
+  const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () => client.plan({ config: file.fsPath, overrides: [] }));
+  await reports.show(`C3 plan of ${name}`, `C3 plan of ${name}\n\n${planTable(plan)}\n`, ViewColumn.Beside);
+}

@@ -1,0 +1,30 @@
+/** Reports as read-only documents: what was found, in plain lines. */
+import { EventEmitter, Uri, ViewColumn, window, workspace } from 'vscode';
+import { Disposables } from './disposables.ts';
+
+const SCHEME = 'c3-report';
+/** A report whose text went with an earlier window. */
+const GONE = 'This report was made before the window was loaded again. Ask for it anew.\n';
+
+export class Reports {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<Uri>());
+  private readonly texts = new Map<string, string>();
+
+  constructor() {
+    this.disposables.add(workspace.registerTextDocumentContentProvider(SCHEME, { onDidChange: this.changed.event, provideTextDocumentContent: (uri) => this.texts.get(uri.path) ?? GONE }));
+    this.disposables.add(workspace.onDidCloseTextDocument(({ uri }) => { if (uri.scheme === SCHEME) this.texts.delete(uri.path); }));
+  }
+
+  /** Shows a report under its title; an older one of the same title is replaced. */
+  async show(title: string, text: string, column: ViewColumn = ViewColumn.Active): Promise<void> {
+    const uri = Uri.from({ scheme: SCHEME, path: `/${title}` });
+    this.texts.set(uri.path, text);
+    this.changed.fire(uri);
+    await window.showTextDocument(await workspace.openTextDocument(uri), { preview: true, viewColumn: column });
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+}

@@ -1,0 +1,29 @@
+/** The names that a run configuration may use; each room that gives them their meaning takes them from here. */
+
+/** Values of `method`. */
+export const METHOD_NAMES = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
+export type MethodName = (typeof METHOD_NAMES)[number];
+
+/** Estimators of a bucket's credits. */
+export const ESTIMATORS = ['loo', 'full_mean'] as const;
+export type EstimatorName = (typeof ESTIMATORS)[number];
+
+/** Values of `evaluator`. auto: code by its tests; other answers as the task has them. */
+export const EVALUATORS = ['auto', 'answer', 'math', 'math-lenient', 'python', 'python-fraction'] as const;
+export type EvaluatorName = (typeof EVALUATORS)[number];
+
+/** The bundled tasks. */
+export const TASK_NAMES = ['arithmetic', 'python'] as const;
+export type TaskName = (typeof TASK_NAMES)[number];
+
+/** Values of `task.format`. */
+export const TASK_FORMATS = ['auto', 'gsm8k', 'math', 'math500', 'cmath', 'mbpp', 'mbppplus', 'humaneval', 'jsonl', 'csv'] as const;
+export type TaskFormat = (typeof TASK_FORMATS)[number];
+
+/** How many of MBPP's tests the question shows: they alone name the function that is asked for. Values of `task.show_tests`. */
+export const SHOWN_TESTS = ['none', 'first', 'all'] as const;
+export type ShownTests = (typeof SHOWN_TESTS)[number];
+
+/** Matrices that an adapter can be trained over, as checkpoints name them. */
+export const ADAPTER_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
+export type AdapterModule = (typeof ADAPTER_MODULES)[number];

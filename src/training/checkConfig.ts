@@ -1,0 +1,118 @@
+/** Checks a configuration as an editor does: all problems at once, each with the characters that it is about. */
+import { isAlias, isMap, isNode, isScalar, isSeq, parseDocument, type Document, type Node } from 'yaml';
+import { messageOf } from '../shared/errors.ts';
+import { showPath, type KeyPath } from '../team/document.ts';
+import { configSchema } from './config.ts';
+import { examine, type Problem } from './configProblems.ts';
+
+export interface Range {
+  /** Offsets in UTF-16 units; the end is behind the last character. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ConfigProblem extends Range {
+  readonly message: string;
+  /** What the range should hold instead; null where nobody can tell. */
+  readonly replacement: string | null;
+}
+
+/** A text beyond this is not checked while it is written: no configuration is a tenth as long, and the parser's time grows with the square. */
+const MAX_CHARACTERS = 1 << 16;
+/** Problems shown of one file. */
+const MOST = 200;
+
+/**
+ * The problems of a configuration's text, in the order of the text; the first that `readConfig` would refuse is among them.
+ * @param text YAML or JSON
+ */
+export function checkConfig(text: string): readonly ConfigProblem[] {
+  if (text.length > MAX_CHARACTERS) return [{ start: 0, end: endOfLine(text, 0), message: `The file has ${String(text.length)} characters; at most ${String(MAX_CHARACTERS)} are checked here.`, replacement: null }];
+  const document = parseDocument(text);
+  const found = [...document.errors, ...document.warnings].map(({ code, pos: [start, end], message }) =>
+    code === 'DUPLICATE_KEY'
+      ? { start, end: start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1), message: 'This key has been given before; keep one of the two.', replacement: null }
+      : { ...visible(text, start, end), message: sentenceOf(message), replacement: null },
+  );
+  // Where the text cannot be parsed, what was read of it is guesswork; a key given twice is no such case.
+  const sound = document.errors.every(({ code }) => code === 'DUPLICATE_KEY');
+  return [...found, ...(sound ? problemsOf(document, text) : [])].sort((a, b) => a.start - b.start || a.end - b.end).slice(0, MOST);
+}
+
+/** A node of a document with its key; the key is null for the top and for an item of a list. */
+export interface Located {
+  readonly key: Node | null;
+  readonly value: Node | null;
+}
+
+/** The node at a path, or the deepest one above it that is there. */
+export function locate(document: Document, path: KeyPath): Located {
+  let found: Located = { key: null, value: nodeOrNull(document.contents) };
+  for (const part of path) {
+    const holder: unknown = isAlias(found.value) ? found.value.resolve(document) : found.value;
+    if (isMap(holder)) {
+      const pair = holder.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
+      if (pair === undefined) return found;
+      found = { key: nodeOrNull(pair.key), value: nodeOrNull(pair.value) };
+    } else if (isSeq(holder)) {
+      const item: unknown = holder.items[Number(part)];
+      if (!isNode(item)) return found;
+      found = { key: null, value: item };
+    } else {
+      return found;
+    }
+  }
+  return found;
+}
+
+/** The characters of a node without what follows it; null for one that has none. */
+export function rangeOf(node: Node | null): Range | null {
+  const [start, end] = node?.range ?? [0, 0];
+  return end > start ? { start, end } : null;
+}
+
+function problemsOf(document: Document, text: string): ConfigProblem[] {
+  let value: unknown;
+  try {
+    value = document.toJS() ?? {};
+  } catch (error) {
+    return [{ ...visible(text, 0, 0), message: sentenceOf(messageOf(error)), replacement: null }];
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ ...visible(text, rangeOf(locate(document, []).value)?.start ?? 0, 0), message: 'A configuration must be a mapping of keys to values.', replacement: null }];
+  // Finding a place takes a walk through the file, so only as many are looked for as are shown.
+  return examine(configSchema, value).problems.slice(0, MOST).map((problem) => ({ ...placeOf(problem, document, text), message: `${showPath(problem.path)}: ${problem.sentence}` }));
+}
+
+/** A key that is not known is marked itself; of a wrong value what is written, or its key where that is nothing or goes over several lines. */
+function placeOf({ path, of, nearest }: Problem, document: Document, text: string): Range & { readonly replacement: string | null } {
+  const { key, value } = locate(document, path);
+  const [keyRange, valueRange] = [rangeOf(key), rangeOf(value)];
+  if (of === 'key' && keyRange !== null) return { ...keyRange, replacement: nearest };
+  const oneLine = valueRange !== null && !text.slice(valueRange.start, valueRange.end).includes('\n');
+  if (oneLine) return { ...valueRange, replacement: isScalar(value) ? nearest : null };
+  return { ...(keyRange ?? visible(text, valueRange?.start ?? 0, 0)), replacement: null };
+}
+
+/** A range that can be seen: itself where it holds something, else the rest of its line, else the last character before it. */
+function visible(text: string, start: number, end: number): Range {
+  if (text.slice(start, end).trim() !== '') return { start, end: Math.min(end, endOfLine(text, start)) };
+  const line = endOfLine(text, start);
+  if (text.slice(start, line).trim() !== '') return { start, end: line };
+  const before = text.slice(0, start).trimEnd().length;
+  return { start: Math.max(0, before - 1), end: before };
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.slice(from).search(/\r?\n/u);
+  return end < 0 ? text.length : from + end;
+}
+
+/** The parser's first line without the place, which the range tells, and without the excerpt below it. */
+function sentenceOf(message: string): string {
+  const line = (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/u, '').replace(/[:.]$/u, '');
+  return `Neither JSON nor YAML: ${line}.`;
+}
+
+function nodeOrNull(value: unknown): Node | null {
+  return isNode(value) ? value : null;
+}

@@ -1,0 +1,156 @@
+/** What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be. */
+import { nearestName } from '../shared/errors.ts';
+import type { KeyPath } from '../team/document.ts';
+import type { z } from 'zod';
+import type { configSchema, RunConfig } from './config.ts';
+
+export interface Problem {
+  readonly path: KeyPath;
+  /** What the last part of the path names: a key that is not known, or a value. */
+  readonly of: 'key' | 'value';
+  /** Goes after the path. */
+  readonly sentence: string;
+  /** What was probably meant instead; null where nobody can tell. */
+  readonly nearest: string | null;
+}
+
+export interface Examined {
+  /** Null where the schema refuses the value. */
+  readonly config: RunConfig | null;
+  /** In the order of the schema; empty where the configuration can be run. */
+  readonly problems: readonly Problem[];
+}
+
+type Schema = typeof configSchema;
+
+/** A combination that cannot be, judged only where all keys that it speaks of are well-formed. */
+interface Rule {
+  readonly keys: readonly [string, ...string[]];
+  /** What goes after the first key; null where all is well. */
+  readonly problem: (config: RunConfig) => string | null;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    keys: ['fanout', 'method', 'evaluator_budget'],
+    problem: ({ fanout, method, evaluator_budget: budget }) => {
+      const leaves = fanout.reduce((product, count) => product * count, 1);
+      const uses = method === 'c3' || method === 'c3_full_mean';
+      return uses && leaves > budget ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).` : null;
+    },
+  },
+  {
+    keys: ['credit.estimator', 'method'],
+    problem: ({ credit, method }) => (method !== 'c3' && credit.estimator !== 'loo' ? `belongs to method c3, and ${method} has a credit of its own; leave it out.` : null),
+  },
+  {
+    keys: ['chat.thinking', 'chat.template'],
+    problem: ({ chat }) => (chat.thinking && chat.template === 'none' ? 'needs chat.template: auto; plain text has no reasoning part.' : null),
+  },
+  {
+    keys: ['device.precision', 'adapter', 'steps', 'method'],
+    problem: ({ device, adapter, steps }) =>
+      device.precision === 'float16' && adapter === null && steps > 0 ? 'float16 holds weights that are not trained; give the run an adapter, or leave float32.' : null,
+  },
+  {
+    keys: ['task.evaluation_file', 'task.train_file'],
+    problem: ({ task }) => (task.train_file === null && task.evaluation_file !== null ? 'needs task.train_file beside it.' : null),
+  },
+  {
+    keys: ['task.levels', 'task.train_file'],
+    problem: ({ task }) => (task.train_file === null && task.levels.every((weight) => weight === 0) ? 'needs at least one level with a positive weight.' : null),
+  },
+];
+
+/** Reads a value by the schema and by the rules. What the schema refuses is left out before the rules judge the rest. */
+export function examine(schema: Schema, value: object): Examined {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) {
+    const config = settled(parsed.data);
+    return { config, problems: broken(config, () => true) };
+  }
+  const known = everything(schema);
+  const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, known, value));
+  const refused = problems.map(({ path }) => path);
+  const rest = schema.safeParse(without(value, refused));
+  const whole = (key: string): boolean => !refused.some((path) => `${key}.`.startsWith(`${path.join('.')}.`) || `${path.join('.')}.`.startsWith(`${key}.`));
+  return { config: null, problems: rest.success ? [...problems, ...broken(settled(rest.data), whole)] : problems };
+}
+
+/** What is not trained has no steps. */
+const settled = (config: RunConfig): RunConfig => (config.method === 'sft' ? { ...config, steps: 0 } : config);
+
+function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
+  return RULES.flatMap(({ keys, problem }) => {
+    const sentence = keys.every(whole) ? problem(config) : null;
+    return sentence === null ? [] : [{ path: keys[0].split('.'), of: 'value', sentence, nearest: null }];
+  });
+}
+
+function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Problem[] {
+  const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => unknownKey(known, path, name));
+  const given = scalarAt(value, path);
+  const nearest = issue.code === 'invalid_value' && typeof given === 'string' ? nearestName(given, issue.values.map(String)) : undefined;
+  return [{ path, of: 'value', sentence: `${issue.message}.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`, nearest: nearest ?? null }];
+}
+
+function unknownKey(known: Known, path: KeyPath, name: string): Problem {
+  const here = Object.keys(mappingOf(valueAt(known.values, path)));
+  const elsewhere = known.paths.filter((key) => lastPart(key) === name).map(withSection);
+  const problem = (sentence: string, nearest: string | null = null): Problem => ({ path: [...path, name], of: 'key', sentence, nearest });
+  // The same name in another place says more than a similar one here.
+  if (elsewhere.length > 0) return problem(`is no known key here; write it as ${elsewhere.join(' or ')}.`);
+  const nearest = nearestName(name, here);
+  if (nearest !== undefined) return problem(`is no known key; did you mean ${nearest}?`, nearest);
+  const similar = nearestName(name, known.paths.map(lastPart));
+  const places = known.paths.filter((key) => lastPart(key) === similar).map(withSection);
+  return problem(places.length > 0 ? `is no known key; did you mean ${places.join(' or ')}?` : `is no known key; known here: ${here.join(', ')}`);
+}
+
+const lastPart = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+const withSection = (key: string): string => key.replaceAll('.', ': ');
+
+/** The keys that the schema knows. */
+interface Known {
+  /** The defaults with every section there is. */
+  readonly values: unknown;
+  /** Keys with their sections in front, as `ppo.epochs`. */
+  readonly paths: readonly string[];
+}
+
+function everything(schema: Schema): Known {
+  const values = schema.parse({ adapter: {} });
+  const below = (value: unknown, prefix: string): string[] => Object.entries(mappingOf(value)).flatMap(([key, inner]) => [`${prefix}${key}`, ...below(inner, `${prefix}${key}.`)]);
+  return { values, paths: below(values, '') };
+}
+
+function mappingOf(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function valueAt(value: unknown, path: KeyPath): unknown {
+  return path.reduce<unknown>((inner, part) => (typeof inner === 'object' && inner !== null ? new Map<string | number, unknown>(Object.entries(inner)).get(String(part)) : undefined), value);
+}
+
+/** What is written at a path, or the bare value that stands for the section that the path leads through. */
+function scalarAt(value: unknown, path: KeyPath): unknown {
+  const length = path.findIndex((_, index) => typeof valueAt(value, path.slice(0, index + 1)) !== 'object');
+  return valueAt(value, path.slice(0, length + 1));
+}
+
+/** The value less what stands at some paths; a list with a refused item goes as a whole. */
+function without(value: object, paths: readonly KeyPath[]): object {
+  const cut = (inner: object, own: readonly KeyPath[]): object => {
+    const byKey = Map.groupBy(own, ([first]) => first);
+    return Object.fromEntries(
+      Object.entries(inner).flatMap(([key, item]: [string, unknown]) => {
+        const inside = byKey.get(key)?.map((path) => path.slice(1));
+        if (inside === undefined) return [[key, item]];
+        const mapping = typeof item === 'object' && item !== null && !Array.isArray(item) && inside.every(({ length }) => length > 0);
+        return mapping ? [[key, cut(item, inside)]] : [];
+      }),
+    );
+  };
+  return cut(value, paths);
+}
