@@ -15,6 +15,9 @@ export interface CreditInput {
 
 export { ESTIMATORS, type EstimatorName } from '../shared/runNames.ts';
 
+/** Whose credit is measured over single contexts: that of returns alone, or mappo's, whose baseline is in no return, so that its credits are taken as they are stored. */
+export type ContextEstimator = EstimatorName | 'mappo';
+
 /**
  * Baseline and credit of each alternative.
  * @returns in order; null for an alternative without an unmasked return

@@ -1,5 +1,6 @@
 /** What the diagnostics are computed on: the alternatives of one context, those that are credited and those that only tell its value. */
 import { aggregate, type Aggregate } from '../credit/aggregate.ts';
+import { estimate, type ContextEstimator } from '../credit/creditBucket.ts';
 
 export interface DiagnosticAlternative {
   readonly text: string;
@@ -8,6 +9,8 @@ export interface DiagnosticAlternative {
   /** What the next teammate said in each replay, where one follows. */
   readonly next: readonly string[];
   readonly evaluatorCalls: number;
+  /** Its stored credit by mappo, against the value of the context, which is in no return; null where there is none. */
+  readonly credit: number | null;
 }
 
 export interface DiagnosticBucket {
@@ -35,6 +38,16 @@ export function valueSamplesOf({ alternatives, valueFrom, valueCount }: Diagnost
   return alternatives.slice(valueFrom, valueFrom + valueCount);
 }
 
-export function aggregatesOf(alternatives: readonly DiagnosticAlternative[]): Aggregate[] {
+/**
+ * The credit of each credited alternative, in order; null without a return, or where it must be stored and is not.
+ * @throws C3Error('input') for a return that is not finite
+ */
+export function creditsOf(bucket: DiagnosticBucket, estimator: ContextEstimator): (number | null)[] {
+  const credited = creditedOf(bucket);
+  if (estimator === 'mappo') return credited.map(({ credit }) => credit);
+  return estimate(aggregatesOf(credited), estimator).map((found) => found?.credit ?? null);
+}
+
+function aggregatesOf(alternatives: readonly DiagnosticAlternative[]): Aggregate[] {
   return alternatives.map(({ returns }) => aggregate(returns));
 }

@@ -1,6 +1,6 @@
 /** Fidelity: how well credit ranks messages by what they are worth (C3 appendix I; reference section 8.3). */
 import { unmasked } from '../credit/aggregate.ts';
-import type { EstimatorName } from '../credit/creditBucket.ts';
+import type { ContextEstimator } from '../credit/creditBucket.ts';
 import type { Interval } from '../shared/records.ts';
 import { bootstrap } from './bootstrap.ts';
 import { creditedOf, valueSamplesOf, type DiagnosticAlternative, type DiagnosticBucket } from './bucket.ts';
@@ -27,6 +27,7 @@ interface ContextPairs {
 
 const NO_VALUE_SAMPLES =
   'No context has value samples of its own: against a value taken from the same alternatives leave-one-out credit is n/(n-1) times the target, so the rank correlation would be 1 whatever the credit is worth. Sample some with `c3 diagnose --sample`.';
+const NO_STORED_CREDIT = 'No alternative has its credit stored, and the value head that is its baseline is not in the returns. Sample contexts anew with `c3 diagnose --sample`.';
 const CONSTANT = 'All credits or all targets are equal, which leaves nothing to rank.';
 const TOO_FEW = 'Fewer than two pairs of a credit and its target.';
 
@@ -35,7 +36,7 @@ const TOO_FEW = 'Fewer than two pairs of a credit and its target.';
  * The interval is a bootstrap over contexts, whose alternatives are drawn together.
  * @throws C3Error('input') for a return that is not finite
  */
-export function fidelity(buckets: readonly DiagnosticBucket[], estimator: EstimatorName, seed = 0): Fidelity {
+export function fidelity(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator, seed = 0): Fidelity {
   const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, 'samples') ?? []);
   const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
   const counts = { real: reals.length, all: contexts.reduce((total, { all }) => total + all.length, 0) };
@@ -43,7 +44,7 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Estima
     real: bootstrap(reals, (drawn) => spearman(drawn), seed),
     all: bootstrap(contexts, (drawn) => spearman(drawn.flatMap(({ all }) => all)), seed, ({ all }) => all.length),
   };
-  const degenerate = found.all !== null ? null : contexts.length === 0 ? NO_VALUE_SAMPLES : counts.all < 2 ? TOO_FEW : CONSTANT;
+  const degenerate = found.all !== null ? null : contexts.length === 0 ? NO_VALUE_SAMPLES : counts.all === 0 && estimator === 'mappo' ? NO_STORED_CREDIT : counts.all < 2 ? TOO_FEW : CONSTANT;
   return { ...found, degenerate, pairs: counts, withoutValue: buckets.length - contexts.length };
 }
 
@@ -52,26 +53,32 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Estima
  * from the credited alternatives themselves; 0 where it is not defined. Without value samples it is 1 by construction.
  * @returns real is null where a bucket's real action is not among the credited ones, which the published code refuses
  */
-export function publishedFidelity(buckets: readonly DiagnosticBucket[], estimator: EstimatorName, valueSamples: boolean): { readonly real: number | null; readonly all: number } {
+export function publishedFidelity(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator, valueSamples: boolean): { readonly real: number | null; readonly all: number } {
   const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, valueSamples ? 'published' : 'credited') ?? []);
   const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
   return { real: reals.length < contexts.length ? null : (spearman(reals) ?? 0), all: spearman(contexts.flatMap(({ all }) => all)) ?? 0 };
 }
 
 /** @param source `samples`: V from value samples or not at all; `credited`: from the alternatives themselves; `published`: from samples, else from the alternatives */
-function pairsOf(bucket: DiagnosticBucket, estimator: EstimatorName, source: 'samples' | 'credited' | 'published'): ContextPairs | null {
-  const credited = creditedOf(bucket).map(measure);
+function pairsOf(bucket: DiagnosticBucket, estimator: ContextEstimator, source: 'samples' | 'credited' | 'published'): ContextPairs | null {
+  const alternatives = creditedOf(bucket);
+  const credited = alternatives.map(measure);
   const known = credited.filter((one) => one !== null);
   const own = weightedMean(known);
   const sampled = weightedMean(valueSamplesOf(bucket).map(measure).filter((one) => one !== null));
   const value = source === 'samples' ? sampled : source === 'credited' ? own : (sampled ?? own);
   if (value === null || own === null) return null;
   const total = { weight: pairwiseSum(known.map(({ weight }) => weight)), weighted: pairwiseSum(known.map(({ weight, mean }) => weight * mean)) };
-  const pairs = credited.map((one): Pair | null => {
-    if (one === null) return null;
+  const creditOf = (one: Measured, { credit }: DiagnosticAlternative): number | null => {
+    if (estimator === 'mappo') return credit;
     const others = total.weight - one.weight;
     const leftOut = others > 0 ? (total.weighted - one.weight * one.mean) / others : one.mean;
-    return [one.mean - (estimator === 'loo' ? leftOut : own), one.mean - value];
+    return one.mean - (estimator === 'loo' ? leftOut : own);
+  };
+  const pairs = alternatives.map((alternative, index): Pair | null => {
+    const one = credited[index] ?? null;
+    const credit = one === null ? null : creditOf(one, alternative);
+    return one === null || credit === null ? null : [credit, one.mean - value];
   });
   return { real: bucket.real === null ? null : (pairs[bucket.real] ?? null), all: pairs.filter((pair) => pair !== null) };
 }

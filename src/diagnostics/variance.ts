@@ -1,36 +1,36 @@
 /** Within-context variance of credit (C3 section 5.4, figure 4; reference section 8.3). */
-import { estimate, type EstimatorName } from '../credit/creditBucket.ts';
+import type { ContextEstimator } from '../credit/creditBucket.ts';
 import { mean, populationVariance, sampleVariance } from '../credit/describe.ts';
 import type { Interval } from '../shared/records.ts';
 import { bootstrapMean } from './bootstrap.ts';
-import { aggregatesOf, creditedOf, type DiagnosticBucket } from './bucket.ts';
+import { creditsOf, type DiagnosticBucket } from './bucket.ts';
 
 /** population divides by the number of alternatives, as the paper's code does; sample by one less. */
 export type VarianceKind = 'population' | 'sample';
 
 export interface WithinContextVariance {
-  /** Mean over contexts, its interval a bootstrap over them; null where no context has two credited alternatives with a return. n counts contexts. */
+  /** Mean over contexts, its interval a bootstrap over them; null where no context has two alternatives with a credit. n counts contexts. */
   readonly value: Interval | null;
   /** Over contexts, with n - 1 in the denominator; null for fewer than two. */
   readonly standardDeviation: number | null;
   readonly standardError: number | null;
-  /** Contexts left out because fewer than two alternatives have a return. */
+  /** Contexts left out because fewer than two alternatives have a credit. */
   readonly leftOut: number;
 }
 
 /**
  * Variance of the credits of one context.
- * @returns null for fewer than two credited alternatives with a return
+ * @returns null for fewer than two alternatives with a credit
  * @throws C3Error('input') for a return that is not finite
  */
-export function contextVariance(bucket: DiagnosticBucket, estimator: EstimatorName, kind: VarianceKind = 'population'): number | null {
-  const credits = estimate(aggregatesOf(creditedOf(bucket)), estimator).flatMap((found) => (found === null ? [] : [found.credit]));
+export function contextVariance(bucket: DiagnosticBucket, estimator: ContextEstimator, kind: VarianceKind = 'population'): number | null {
+  const credits = creditsOf(bucket, estimator).filter((credit) => credit !== null);
   if (credits.length < 2) return null;
   return kind === 'population' ? populationVariance(credits) : sampleVariance(credits);
 }
 
 /** The mean over contexts of contextVariance. */
-export function withinContextVariance(buckets: readonly DiagnosticBucket[], estimator: EstimatorName, kind: VarianceKind = 'population', seed = 0): WithinContextVariance {
+export function withinContextVariance(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator, kind: VarianceKind = 'population', seed = 0): WithinContextVariance {
   const values = buckets.flatMap((bucket) => contextVariance(bucket, estimator, kind) ?? []);
   const deviation = deviationOf(values);
   return {
@@ -42,7 +42,7 @@ export function withinContextVariance(buckets: readonly DiagnosticBucket[], esti
 }
 
 /** As the published code reports it: population variance, a context with fewer than two alternatives counting as 0. Null without contexts. */
-export function publishedVariance(buckets: readonly DiagnosticBucket[], estimator: EstimatorName): { readonly mean: number; readonly std: number; readonly stderr: number } | null {
+export function publishedVariance(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator): { readonly mean: number; readonly std: number; readonly stderr: number } | null {
   if (buckets.length === 0) return null;
   const values = buckets.map((bucket) => contextVariance(bucket, estimator) ?? 0);
   const std = deviationOf(values) ?? 0;

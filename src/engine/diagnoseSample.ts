@@ -1,14 +1,17 @@
 /** Sampling shared buckets to measure on: contexts drawn uniformly, their alternatives, and independent samples of their value (C3 appendix I). */
 import { createHash } from 'node:crypto';
 import type { Evaluator } from '../evaluate/evaluator.ts';
+import type { AlternativeReturns } from '../replay/record.ts';
 import { REPLAY_LIMITS, replayMessage } from '../replay/request.ts';
-import type { PolicyLender } from '../replay/verify.ts';
+import type { Policy } from '../policy/policy.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import type { Message, Sampling } from '../shared/records.ts';
+import type { Credit, Message, Sampling } from '../shared/records.ts';
 import type { StoreReader, StoreWriter } from '../store/types.ts';
-import { isTerminal, type Protocol } from '../team/protocol.ts';
+import { isTerminal, occurrenceAt, type Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
+import { stateCredit } from '../training/methods/mappo.ts';
+import type { Moment } from '../training/states.ts';
 import { startEnergy } from './energy.ts';
 
 export interface SampleSettings {
@@ -29,6 +32,12 @@ export interface SampleSettings {
 /** The paper names S, J, c and J_V and gives no numbers; these are J and c of its published analysis. */
 export const SAMPLE_DEFAULTS: SampleSettings = { contexts: 40, alternatives: 8, replays: 4, valueSamples: 4, role: null, seed: 0 };
 
+/** V(h): what the value head that a run had with a snapshot says of a state. */
+export type StateValue = (moment: Moment) => Promise<number>;
+
+/** Lends the policy of a snapshot, or one sentence why it cannot be had; with the value of states where the run's method takes its credit against it. */
+export type SampleLender = <Result>(snapshot: string, work: (policy: Policy | string, valueOf?: StateValue) => Promise<Result>) => Promise<Result>;
+
 export interface SampleDependencies {
   readonly store: StoreWriter;
   readonly protocol: Protocol;
@@ -39,7 +48,7 @@ export interface SampleDependencies {
   readonly sampling: Sampling;
   readonly seed: number;
   readonly returnBound: number;
-  readonly lend: PolicyLender;
+  readonly lend: SampleLender;
 }
 
 export interface SampleControl {
@@ -62,24 +71,45 @@ export async function sampleDiagnostics(run: string, settings: SampleSettings, d
   const sample = store.insertDiagnosticSample(run, JSON.stringify({ ...settings, population: population.name, populationContexts: population.messages.length, drawn: drawn.length }));
   let done = 0;
   for (const snapshot of new Set(drawn.map((message) => message.snapshot))) {
-    await lend(snapshot, async (policy) => {
+    await lend(snapshot, async (policy, valueOf) => {
       if (typeof policy === 'string') throw new C3Error('model', policy);
       for (const message of drawn.filter((one) => one.snapshot === snapshot)) {
         if (control.cancelled()) throw new CancelledError();
         const started = performance.now();
         const energy = startEnergy();
+        // First, so that a value head that cannot be had costs no sampling.
+        const creditOf = valueOf === undefined ? null : await creditAgainst(message, valueOf, dependencies);
         // The message itself is the first of the credited alternatives.
         const request = { message: message.id, alternatives: settings.alternatives - 1 + settings.valueSamples, replays: settings.replays, text: null, independent: true };
         const bucket = await replayMessage(request, { ...dependencies, policy, credit: (all) => all.map(() => null), origin: 'diagnostic' }, { cancelled: control.cancelled, onProgress: () => undefined });
         const seconds = (performance.now() - started) / 1000;
-        store.insertDiagnosticBucket({
-          bucket: bucket.id, sample, credited: settings.alternatives, valueFrom: settings.alternatives, valueCount: settings.valueSamples, real: 0, seconds, joules: energy(), source: null,
+        store.transaction(() => {
+          for (const alternative of bucket.alternatives.slice(0, settings.alternatives)) {
+            const credit = creditOf?.(alternative) ?? null;
+            if (credit !== null) store.insertCredit(bucket.id, alternative.decision, credit);
+          }
+          store.insertDiagnosticBucket({
+            bucket: bucket.id, sample, credited: settings.alternatives, valueFrom: settings.alternatives, valueCount: settings.valueSamples, real: 0, seconds, joules: energy(), source: null,
+          });
         });
         control.onContext?.(++done, drawn.length);
       }
     });
   }
   return sample;
+}
+
+/** The credit of alternatives of a message against the value of its context (C3 appendix I: A_j = mean return - V(h)), as training takes it. */
+async function creditAgainst(message: Message, valueOf: StateValue, { store, protocol, evaluator }: SampleDependencies): Promise<(alternative: AlternativeReturns) => Credit | null> {
+  const instance = store.instance(message.instance);
+  const earlier = store.chain(message.id).slice(0, -1);
+  const value = await valueOf({ position: message.position, question: instance.question, messages: new Map(earlier.map(({ position, text }) => [position, text])) });
+  let before = 0;
+  for (const { position, text } of earlier) {
+    // A masked score masks every return below it.
+    if (occurrenceAt(protocol, position).scored) before += (await evaluator.evaluate(instance, text)).score ?? 0;
+  }
+  return (alternative) => stateCredit(alternative, before, value);
 }
 
 function checkSettings({ contexts, alternatives, replays, valueSamples, role }: SampleSettings, protocol: Protocol): void {

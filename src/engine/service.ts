@@ -16,10 +16,12 @@ import { openStoreForWriting, type Label, type StoreWriter } from '../store/writ
 import type { Protocol } from '../team/protocol.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
+import { judgesStates } from '../training/methods/methods.ts';
 import { snapshotAfter } from '../training/restore.ts';
 import { checkContexts, runInstances } from '../training/room.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
-import { sampleDiagnostics, type SampleControl, type SampleSettings } from './diagnoseSample.ts';
+import { snapshotValue } from '../training/states.ts';
+import { sampleDiagnostics, type SampleControl, type SampleLender, type SampleSettings } from './diagnoseSample.ts';
 import { Evaluators } from './evaluators.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
 import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
@@ -243,7 +245,7 @@ export class EngineService {
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const cancelled = this.stopping(control.cancelled);
-    const dependencies = { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: this.lender(run, recipe, cancelled) };
+    const dependencies = { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: judgesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
     return this.tracked(this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled })));
   }
 
@@ -294,6 +296,17 @@ export class EngineService {
 
   private lender(run: string, recipe: StoredRecipe, cancelled: () => boolean): PolicyLender {
     return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), (lent) => work(typeof lent === 'string' ? lent : lent.policy));
+  }
+
+  /** Lends policies with the value of states, as the run's value head judged them with these weights. */
+  private judgingLender(run: string, recipe: StoredRecipe, cancelled: () => boolean): SampleLender {
+    const form = { protocol: protocolOf(recipe), render: rendererOf(recipe.rendering) };
+    return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), async (lent) => {
+      if (typeof lent === 'string') return work(lent);
+      const { policy, runtime, tokenizer, info } = lent;
+      const head = await this.weights.valueHead({ store: this.writer(), run, recipe, snapshot, cancelled });
+      return work(policy, (moment) => snapshotValue({ ...form, tokenizer, maxPositions: info.config.maxPositions }, runtime, { snapshot, head }, moment, cancelled));
+    });
   }
 
   private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean): WeightsFinder {

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { rendererOf } from '../policy/rendering.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { snapshotFile } from '../training/checkpoints.ts';
-import { restoreTraining, snapshotAfter } from '../training/restore.ts';
+import { snapshotFile, valueHeadFile } from '../training/checkpoints.ts';
+import { judgesStates } from '../training/methods/methods.ts';
+import { lastIterationOf, restoreTraining, snapshotAfter } from '../training/restore.ts';
 import type { ModelPool } from './models.ts';
 import { protocolOf, type StoredRecipe } from './recipe.ts';
 
@@ -41,7 +42,30 @@ export class Weights {
     const { store, run, snapshot } = request;
     const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
     if (iteration === 0 || !SNAPSHOT_NAME.test(snapshot)) return null;
-    const turn = this.last.then(() => this.kept(request) ?? this.rebuild(request, iteration));
+    return this.inTurn(async () => this.kept(request) ?? this.rebuild(request, iteration));
+  }
+
+  /**
+   * The file of the value head that stood on a snapshot's weights in its run, the last where they stood for several steps; rebuilt there where it is not.
+   * @returns null where the run began with these weights: a head that has learned nothing
+   * @throws C3Error('model') where it cannot be rebuilt exactly, or the weights are none of the run's; CancelledError
+   */
+  async valueHead(request: WeightsRequest): Promise<string | null> {
+    const { store, run, snapshot } = request;
+    const iteration = lastIterationOf(store, run, snapshot);
+    if (iteration === null) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} is none of run ${run}, so that no value head of it is known; give a snapshot of the run.`);
+    if (iteration === 0) return null;
+    const file = valueHeadFile(this.folder, run, iteration);
+    if (!existsSync(file)) {
+      await this.inTurn(async () => {
+        if (!existsSync(file)) await this.rebuild(request, iteration);
+      });
+    }
+    return file;
+  }
+
+  private inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.last.then(work);
     this.last = turn.catch(() => undefined);
     return turn;
   }
@@ -53,6 +77,7 @@ export class Weights {
     return [...recorded, ...beside].find((file) => existsSync(file)) ?? null;
   }
 
+  /** Writes the weights after an iteration, and the value head that a run of this method has beside them. @returns the file of the weights */
   private async rebuild({ store, run, recipe, cancelled }: WeightsRequest, iteration: number): Promise<string> {
     return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
       const base = info.snapshot;
@@ -60,7 +85,8 @@ export class Weights {
       const input = { run, config: recipe.config, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), maxPositions: info.config.maxPositions, store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
       const rebuilt = await restoreTraining(input, iteration);
       const file = snapshotFile(this.folder, rebuilt);
-      await runtime.saveSnapshot(rebuilt, file);
+      if (rebuilt !== base && !existsSync(file)) await runtime.saveSnapshot(rebuilt, file);
+      if (judgesStates(recipe.config)) await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, iteration));
       return file;
     });
   }

@@ -1,18 +1,20 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
 import type { NumericEnvironment } from '../shared/records.ts';
 import { C3Error } from '../shared/errors.ts';
+import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './agentWeights.ts';
 import { loadTrainingStates, loadValueHead, saveTrainingStates, type TrainingStates } from './checkpoint.ts';
 import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
 import type { OnLoadProgress } from './huggingFaceWeights.ts';
-import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, withHalves, type AdapterOrigin, type PolicyWeights } from './lora.ts';
+import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, withHalves, type AdapterOrigin } from './lora.ts';
 import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './loraFolder.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId, type ModelNumbers } from './model.ts';
 import type { TrainingContext } from './pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session.ts';
-import { initialState, weightsOf, type PreparedStep, type StepResult, type StepSettings, type TrainingState } from './trainer.ts';
+import { initialState, type PreparedStep, type StepResult, type StepSettings } from './trainer.ts';
 import type { AdapterSettings, TransformerConfig } from './transformer.ts';
 import { initialValueHead, learnValueHead, valueOf, type ValueExample, type ValueHead, type ValueSettings, type ValueState } from './valueHead.ts';
+import { loadValueHeadFile, saveValueHeadFile } from './valueHeadFile.ts';
 
 export interface ModelInfo {
   /** Name of the weights that were loaded. */
@@ -55,6 +57,8 @@ export interface ModelRuntime {
   step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport>;
   /** What the value head says of states, as the policy in training sees them. */
   values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]>;
+  /** What a kept value head says of states, as the policy of its snapshot sees them. @param head a file that `saveValueHead` wrote; null values everything at 0 */
+  valuesUnder(snapshot: string, head: string | null, states: readonly ValueState[], cancelled: () => boolean): Promise<number[]>;
   /**
    * Lets the value head learn from what followed states: an advantage is one over the value that it gives them now. The policy stays as it is.
    * @returns the loss before; cancelled or failed, the head is as before
@@ -68,6 +72,8 @@ export interface ModelRuntime {
   loadCheckpoint(path: string): Promise<string>;
   /** Writes a snapshot as float32 safetensors; of an adapter's, only the adapter. */
   saveSnapshot(snapshot: string, path: string): Promise<void>;
+  /** Writes the value head of the training, to be asked under the snapshot that was frozen with it. */
+  saveValueHead(snapshot: string, path: string): Promise<void>;
   /** Whether a snapshot is a model under adapters. */
   hasAdapter(snapshot: string): Promise<boolean>;
   /** Writes the adapters of a snapshot in PEFT's layout and returns their folders. @param baseModel what others shall load them over */
@@ -76,12 +82,6 @@ export interface ModelRuntime {
   loadAdapter(folder: string, base: string): Promise<string>;
   releaseSnapshot(snapshot: string): Promise<void>;
   close(): Promise<void>;
-}
-
-/** What a snapshot consists of: a model, alone or under adapters. */
-interface Held {
-  readonly model: ModelNumbers;
-  readonly team?: { readonly origin: AdapterOrigin; readonly adapters: ReadonlyMap<string, Float32Array> };
 }
 
 interface Loaded {
@@ -141,8 +141,8 @@ export class ModelHost implements ModelRuntime {
   async generate(snapshot: string, requests: readonly GenerationRequest[], { cancelled, onCompletion }: GenerationControl): Promise<Completion[]> {
     const held = this.held(snapshot);
     const completions: Completion[] = [];
-    for (const { weights, indices } of byWeights(held, requests)) {
-      const { generator } = await this.model().engines.of(settingsOf(held, weights));
+    for (const { weights, settings, indices } of heldGroups(held, requests)) {
+      const { generator } = await this.model().engines.of(settings);
       const answers = await generator.generate(weights, indices.flatMap((index) => requests[index] ?? []), { cancelled, onCompletion: (place, completion) => onCompletion?.(indices[place] ?? place, completion) });
       answers.forEach((answer, place) => (completions[indices[place] ?? place] = answer));
     }
@@ -152,8 +152,8 @@ export class ModelHost implements ModelRuntime {
   async score(snapshot: string, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
     const held = this.held(snapshot);
     const scores: Float32Array[][] = [];
-    for (const { weights, indices } of byWeights(held, contexts)) {
-      const { trainer } = await this.model().engines.of(settingsOf(held, weights));
+    for (const { weights, settings, indices } of heldGroups(held, contexts)) {
+      const { trainer } = await this.model().engines.of(settings);
       const part = await trainer.score(weights, indices.flatMap((index) => contexts[index] ?? []), temperature, cancelled);
       part.forEach((messages, place) => (scores[indices[place] ?? place] = messages));
     }
@@ -200,11 +200,18 @@ export class ModelHost implements ModelRuntime {
 
   async values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
     const { parameters } = this.valueHead();
-    return (await this.lastStates(states, cancelled)).map((hidden) => valueOf(parameters, hidden));
+    return (await this.trainedStates(states, cancelled)).map((hidden) => valueOf(parameters, hidden));
+  }
+
+  async valuesUnder(snapshot: string, head: string | null, states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
+    const { hiddenSize } = this.model().config;
+    const groups = heldGroups(this.held(snapshot), states);
+    const parameters = head === null ? initialValueHead(hiddenSize).parameters : await loadValueHeadFile(head, snapshot, hiddenSize);
+    return (await this.lastStates(groups, states, cancelled)).map((hidden) => valueOf(parameters, hidden));
   }
 
   async learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number> {
-    const { head, loss } = learnValueHead(this.valueHead(), await this.lastStates(states, cancelled), examples, settings);
+    const { head, loss } = learnValueHead(this.valueHead(), await this.trainedStates(states, cancelled), examples, settings);
     this.model().valueHead = head;
     return loss;
   }
@@ -235,6 +242,10 @@ export class ModelHost implements ModelRuntime {
     const { model, team } = this.held(snapshot);
     if (team === undefined) await saveParameters(config, trainable(model), path);
     else await saveAdapterFile(path, config, team.origin, team.adapters);
+  }
+
+  async saveValueHead(snapshot: string, path: string): Promise<void> {
+    await saveValueHeadFile(path, snapshot, this.valueHead().parameters);
   }
 
   async hasAdapter(snapshot: string): Promise<boolean> {
@@ -324,15 +335,17 @@ export class ModelHost implements ModelRuntime {
     return valueHead ?? initialValueHead(config.hiddenSize);
   }
 
-  /** The final hidden state of each state's last token, every agent with what is trained for it. */
-  private async lastStates(states: readonly ValueState[], cancelled: () => boolean): Promise<Float32Array[]> {
-    const training = this.trainingOf(states);
-    const { trainer } = await this.model().engines.of(adapterOf(training)?.settings);
+  private async trainedStates(states: readonly ValueState[], cancelled: () => boolean): Promise<Float32Array[]> {
+    return this.lastStates(trainedGroups(this.trainingOf(states), states), states, cancelled);
+  }
+
+  /** The final hidden state of each state's last token. */
+  private async lastStates(groups: readonly WeightsGroup[], states: readonly ValueState[], cancelled: () => boolean): Promise<Float32Array[]> {
     const found: Float32Array[] = [];
-    for (const [agent, state] of training) {
-      const own = [...states.entries()].filter(([, one]) => stateOf(training, one.agent) === agent);
-      const hidden = await trainer.lastStates(weightsOf(state), own.map(([, { tokens }]) => tokens), cancelled);
-      for (const [place, [index]] of own.entries()) found[index] = hidden[place] ?? new Float32Array();
+    for (const { weights, settings, indices } of groups) {
+      const { trainer } = await this.model().engines.of(settings);
+      const hidden = await trainer.lastStates(weights, indices.map((index) => states[index]?.tokens ?? new Int32Array()), cancelled);
+      hidden.forEach((one, place) => (found[indices[place] ?? place] = one));
     }
     return found;
   }
@@ -356,26 +369,6 @@ export class ModelHost implements ModelRuntime {
 function trainable(model: ModelNumbers): Float32Array {
   if (model instanceof Float32Array) return model;
   throw new C3Error('model', 'A model that is held in float16 is not trained and not written; train an adapter over it, or set device.precision: float32.');
-}
-
-/** What the states of a training stand on; undefined where whole models are trained. */
-const adapterOf = (training: TrainingStates): TrainingState['adapter'] => [...training.values()][0]?.adapter;
-
-/** The agent whose state answers for a speaker: its own, or the whole team's. */
-const stateOf = (training: ReadonlyMap<string, unknown>, agent = WHOLE_TEAM): string => (training.has(agent) ? agent : WHOLE_TEAM);
-
-/** An agent speaks with its own adapter, else with the team's, else with the model alone. */
-function weightsFor({ model, team }: Held, agent: string | undefined): PolicyWeights {
-  const adapter = team?.adapters.get(stateOf(team.adapters, agent));
-  return adapter === undefined ? model : { model, adapter };
-}
-
-const settingsOf = ({ team }: Held, weights: PolicyWeights): AdapterSettings | undefined => ('adapter' in weights ? team?.origin.settings : undefined);
-
-/** Items by the weights that their agents speak with, in order of appearance. */
-function byWeights(held: Held, items: readonly { readonly agent?: string }[]): { readonly weights: PolicyWeights; readonly indices: number[] }[] {
-  const groups = Map.groupBy(items.keys(), (index) => (held.team === undefined ? WHOLE_TEAM : stateOf(held.team.adapters, items[index]?.agent)));
-  return [...groups].map(([agent, indices]) => ({ weights: weightsFor(held, agent), indices }));
 }
 
 /** The report of several agents' steps as one: means over all tokens, the norm of all gradients together. */

@@ -75,6 +75,8 @@ async function perform(host: ModelHost, call: Call, control: Control): Promise<R
       return host.step(...call.arguments, control.cancelled);
     case 'values':
       return host.values(...call.arguments, control.cancelled);
+    case 'valuesUnder':
+      return host.valuesUnder(...call.arguments, control.cancelled);
     case 'learnValues':
       return host.learnValues(...call.arguments, control.cancelled);
     case 'load':
@@ -93,6 +95,8 @@ async function perform(host: ModelHost, call: Call, control: Control): Promise<R
       return host.loadCheckpoint(...call.arguments);
     case 'saveSnapshot':
       return host.saveSnapshot(...call.arguments);
+    case 'saveValueHead':
+      return host.saveValueHead(...call.arguments);
     case 'hasAdapter':
       return host.hasAdapter(...call.arguments);
     case 'saveAdapter':
@@ -179,6 +183,10 @@ class RemoteRuntime implements ModelRuntime {
     return this.call<number[]>({ method: 'values', arguments: [states] }, cancelled);
   }
 
+  valuesUnder(snapshot: string, head: string | null, states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
+    return this.call<number[]>({ method: 'valuesUnder', arguments: [snapshot, head, states] }, cancelled);
+  }
+
   learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number> {
     return this.call<number>({ method: 'learnValues', arguments: [states, examples, settings] }, cancelled);
   }
@@ -197,6 +205,10 @@ class RemoteRuntime implements ModelRuntime {
 
   saveSnapshot(snapshot: string, path: string): Promise<void> {
     return this.call<undefined>({ method: 'saveSnapshot', arguments: [snapshot, path] });
+  }
+
+  saveValueHead(snapshot: string, path: string): Promise<void> {
+    return this.call<undefined>({ method: 'saveValueHead', arguments: [snapshot, path] });
   }
 
   hasAdapter(snapshot: string): Promise<boolean> {

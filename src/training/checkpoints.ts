@@ -12,7 +12,12 @@ const KEPT_CHECKPOINTS = 2;
 export const snapshotFile = (folder: string, snapshot: string): string => join(folder, `${snapshot}.safetensors`);
 
 /** Names of files hold no run's id: an id may come from a store that someone else made. */
-const prefixOf = (run: string): string => `checkpoint-${createHash('sha256').update(run).digest('hex').slice(0, 16)}-`;
+const nameOf = (run: string): string => createHash('sha256').update(run).digest('hex').slice(0, 16);
+
+const prefixOf = (run: string): string => `checkpoint-${nameOf(run)}-`;
+
+/** Where the value head that a run had after an iteration is kept: two runs, and two iterations, may have the same weights under different heads. */
+export const valueHeadFile = (folder: string, run: string, iteration: number): string => join(folder, `value-head-${nameOf(run)}-${String(iteration)}.safetensors`);
 
 /** Where the training state after an iteration is kept. */
 export const checkpointFile = (folder: string, run: string, iteration: number): string => join(folder, `${prefixOf(run)}${String(iteration)}.safetensors`);

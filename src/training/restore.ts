@@ -19,6 +19,15 @@ export function snapshotAfter(store: StoreReader, run: string, iteration: number
   return record;
 }
 
+/** The last iteration after which a run stood at these weights; 0 where only its beginning did, null where they are none of its own. */
+export function lastIterationOf(store: StoreReader, run: string, snapshot: string): number | null {
+  const records = store.snapshotsOfRun(run);
+  const index = records.findIndex(({ id }) => id === snapshot);
+  if (index === -1) return null;
+  const next = records[index + 1];
+  return next === undefined ? store.run(run).steps : next.iteration - 1;
+}
+
 /**
  * Brings the runtime's training state to where the run stood after an iteration whose step is stored. No message is sampled and nothing is evaluated.
  * @returns the snapshot of these weights, held by the runtime

@@ -14,12 +14,12 @@ import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { CostAccount } from './account.ts';
-import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile } from './checkpoints.ts';
+import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile, valueHeadFile } from './checkpoints.ts';
 import { runSampling, type RunConfig } from './config.ts';
 import { evaluate, instanceMeans, samplesOf, solved } from './evaluation.ts';
 import { samplingProblem, sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
-import { methodRemarks } from './methods/methods.ts';
+import { judgesStates, methodRemarks } from './methods/methods.ts';
 import { restoreTraining, snapshotAfter } from './restore.ts';
 import { runInstances } from './room.ts';
 import { treeValues } from './states.ts';
@@ -223,10 +223,11 @@ class Run {
   private async keep(iteration: number, trained: string, metrics: StepMetrics): Promise<void> {
     const { base, runtime, store, snapshotFolder, modelFolder } = this.dependencies;
     const { steps, snapshot_every: snapshotEvery, checkpoint_every: checkpointEvery } = this.config;
+    const kept = iteration % snapshotEvery === 0 || iteration === steps;
     // What taught nothing left the model folder's weights.
-    const kept = trained !== base && (iteration % snapshotEvery === 0 || iteration === steps);
-    const file = kept ? snapshotFile(snapshotFolder, trained) : null;
+    const file = kept && trained !== base ? snapshotFile(snapshotFolder, trained) : null;
     if (file !== null) await runtime.saveSnapshot(trained, file);
+    if (kept && judgesStates(this.config)) await runtime.saveValueHead(trained, valueHeadFile(snapshotFolder, this.id, iteration));
     store.transaction(() => {
       store.insertSnapshot({ id: trained, run: this.id, iteration, base: modelFolder, file });
       store.finishStep(this.id, iteration, metrics, this.account.ledger());

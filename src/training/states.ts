@@ -64,6 +64,13 @@ export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'v
   }));
 }
 
+/** The value of one state, by the policy of a snapshot and a value head that was kept of it. @throws C3Error('model') where the head cannot be read; CancelledError */
+export async function snapshotValue(form: StateForm, runtime: Pick<ModelRuntime, 'valuesUnder'>, { snapshot, head }: { readonly snapshot: string; readonly head: string | null }, moment: Moment, cancelled: () => boolean): Promise<number> {
+  const [value] = await runtime.valuesUnder(snapshot, head, statesOf(form, [moment]).states, cancelled);
+  if (value === undefined) throw new Error('A state that is asked about has a value.');
+  return value;
+}
+
 const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
 
 function momentOf({ instance, position, parent, answer }: TreeNode, judged: Judged): Moment {

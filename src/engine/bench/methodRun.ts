@@ -37,8 +37,8 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     run,
     greedy: last('greedy'),
     sampled: last('sampled'),
-    // Against MAPPO's baseline, the value head's word on these contexts, which ends with the training.
-    fidelity: method === 'mappo' ? null : (diagnosis.fidelity.all?.value ?? null),
+    // Null for mappo on a sample from before credits were stored with it: its baseline, the value head's word on a context, is not in the returns.
+    fidelity: diagnosis.fidelity.all?.value ?? null,
     variance: diagnosis.variance?.value ?? null,
     influence: diagnosis.influence?.value ?? null,
     contexts: diagnosis.contexts,

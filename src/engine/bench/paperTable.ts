@@ -6,7 +6,7 @@ import { MEASURES, type MethodRun } from '../../diagnostics/methodComparison.ts'
 import { methodTable, type MethodTable } from '../../diagnostics/methodTable.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { TASK_NAMES } from '../../tasks/split.ts';
-import { METHOD_NAMES, type MethodName } from '../../training/methods/methods.ts';
+import { judgesStates, METHOD_NAMES, type MethodName } from '../../training/methods/methods.ts';
 import { parseRecipe, readRecipe, type Recipe } from '../recipe.ts';
 import { EngineService } from '../service.ts';
 import { methodRunOf } from './methodRun.ts';
@@ -153,7 +153,14 @@ class PaperTable {
   private async sample(run: string): Promise<void> {
     const { cancelled } = this.options;
     const settings = { ...this.scale.sample, role: null, seed: 0 };
-    const complete = this.service.reading((store) => store.diagnosticSamples(run).some(({ id }) => store.diagnosticBuckets(id, 0, settings.contexts).length === settings.contexts));
+    const complete = this.service.reading((store) => {
+      // Samples of a method with a value head were once made without its credits: those are made anew.
+      const stored = judgesStates(parseRecipe(store.runConfig(run), run).config);
+      return store.diagnosticSamples(run).some(({ id }) => {
+        const buckets = store.diagnosticBuckets(id, 0, settings.contexts);
+        return buckets.length === settings.contexts && (!stored || buckets.some(({ bucket }) => store.credits(bucket).length > 0));
+      });
+    });
     if (complete) return;
     if (cancelled()) throw new CancelledError();
     await this.service.sampleDiagnostics(run, settings, { cancelled });

@@ -4,7 +4,7 @@
  * published code does for this method alone: all methods learn alike here.
  */
 import { creditGroup } from '../../credit/estimators.ts';
-import { alternativeReturns } from '../../replay/record.ts';
+import { alternativeReturns, type AlternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/records.ts';
 import { episodesProblem, wholeEpisodes } from './episodes.ts';
@@ -21,8 +21,15 @@ export const mappo: Method = {
 
 /** @param value of the state in which the message was said */
 function againstState(node: TreeNode, value: number | undefined, bound: number): Credit | null {
-  const { returns, evaluatorCalls } = alternativeReturns(node, bound);
-  const before = rewardsBefore(node);
+  return stateCredit(alternativeReturns(node, bound), rewardsBefore(node), value);
+}
+
+/**
+ * The credit of one message: the mean of what followed it minus the value of its state (C3 appendix I: A_j = mean return - V(h)), with the interval of that mean.
+ * @param before what the messages before it scored, which the returns hold and the value does not
+ * @throws C3Error('input') without a finite value
+ */
+export function stateCredit({ returns, evaluatorCalls }: AlternativeReturns, before: number, value: number | undefined): Credit | null {
   const following = returns.map((total) => (total === null ? null : total - before));
   return creditGroup({ alternatives: [{ returns: following, evaluatorCalls }], value }, 'mappo')[0] ?? null;
 }

@@ -1,5 +1,5 @@
 /** The methods by the names that configurations give them. */
-import type { EstimatorName } from '../../credit/creditBucket.ts';
+import type { ContextEstimator } from '../../credit/creditBucket.ts';
 import { callsOfFanout } from '../../replay/tree.ts';
 import type { MethodName } from '../../shared/runNames.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -23,9 +23,13 @@ export function callsPerInstance(settings: MethodSettings & { readonly method: M
   return callsOfFanout(protocol, protocol.occurrences.map(({ position }) => position), methodNamed(settings.method).fanout(settings, protocol));
 }
 
-/** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return; MAPPO's credits vary within a context as that one's do. */
-export function contextEstimator(settings: MethodSettings & { readonly method: MethodName }): EstimatorName {
+/** Whether a method's baseline is the value of the state, so that who measures its credit needs the value head. */
+export const judgesStates = (settings: MethodSettings & { readonly method: MethodName }): boolean => methodNamed(settings.method).judged(settings) === 'state';
+
+/** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return; MAPPO's is no return, so its credits are stored. */
+export function contextEstimator(settings: MethodSettings & { readonly method: MethodName }): ContextEstimator {
   const estimator = methodNamed(settings.method).estimator(settings);
+  if (estimator === 'mappo') return estimator;
   return estimator === 'loo' || estimator === 'value_assisted' ? 'loo' : 'full_mean';
 }
 

@@ -11,6 +11,8 @@ export interface Given {
   readonly real?: number | null;
   readonly id?: string;
   readonly eventType?: string;
+  /** Credits as they are stored, by mappo. */
+  readonly credits?: readonly (number | null)[];
 }
 
 /** As many alternatives as the longest list given; all are credited unless told otherwise. */
@@ -19,7 +21,7 @@ export function bucket({ returns = [], next = [], texts = [], ...more }: Given):
   return {
     id: more.id ?? 'b',
     eventType: more.eventType ?? 'reasoner',
-    alternatives: Array.from({ length: count }, (_, j) => ({ text: texts[j] ?? `text ${String(j)}`, returns: returns[j] ?? [], next: next[j] ?? [], evaluatorCalls: returns[j]?.length ?? 0 })),
+    alternatives: Array.from({ length: count }, (_, j) => ({ text: texts[j] ?? `text ${String(j)}`, returns: returns[j] ?? [], next: next[j] ?? [], evaluatorCalls: returns[j]?.length ?? 0, credit: more.credits?.[j] ?? null })),
     credited: more.credited ?? count,
     valueFrom: more.valueFrom ?? count,
     valueCount: more.valueCount ?? 0,

@@ -75,6 +75,39 @@ describe('fidelity', () => {
   });
 });
 
+describe('credit against a learned value', () => {
+  // A head that says 0.9 and 0.1 of contexts whose samples say 1/2 and 1/4: credits 0.1, -0.9, 0.4, -0.1 for targets 1/2, -1/2, 1/4, -1/4.
+  const judged = [
+    bucket({ returns: [[1, 1], [0, 0], [1], [0]], credited: 2, valueFrom: 2, valueCount: 2, credits: [0.1, -0.9] }),
+    bucket({ returns: [[1, 0], [0, 0], [1, 0, 0, 0]], credited: 2, valueFrom: 2, valueCount: 1, credits: [0.4, -0.1] }),
+  ];
+
+  it('is ranked as it was stored, over contexts and against independent samples', () => {
+    // Ranks 3, 1, 4, 2 and 4, 1, 3, 2: 1 - 6 * 2 / (4 * 15).
+    const found = fidelity(judged, 'mappo');
+    close(found.all?.value, 0.8);
+    close(found.real?.value, -1);
+    assert.deepEqual([found.degenerate, found.pairs, found.withoutValue], [null, { real: 2, all: 4 }, 0]);
+    close(publishedFidelity(judged, 'mappo', true).all, 0.8);
+    // Against the mean of the context the two would agree.
+    close(fidelity(judged, 'full_mean').all?.value, 1);
+  });
+
+  it('has the variance of the mean returns, whatever the head says', () => {
+    close(withinContextVariance(judged, 'mappo').value?.value, (1 / 4 + 1 / 16) / 2);
+    close(contextVariance(judged[0] ?? bucket({}), 'mappo', 'sample'), 1 / 2);
+  });
+
+  it('counts only where it was stored, and says so where none was', () => {
+    const some = [...judged, bucket({ returns: [[1], [0], [1], [0]], credited: 2, valueFrom: 2, valueCount: 2, credits: [0.7, null] }), bucket({ returns: [[1], [0], [0]], credited: 2, valueFrom: 2, valueCount: 1 })];
+    assert.deepEqual(fidelity(some, 'mappo').pairs, { real: 3, all: 5 });
+    assert.deepEqual([withinContextVariance(some, 'mappo').leftOut, withinContextVariance(some, 'mappo').value?.n], [2, 2]);
+    const none = fidelity(IRREGULAR, 'mappo');
+    assert.deepEqual([none.real, none.all, withinContextVariance(IRREGULAR, 'mappo').value], [null, null, null]);
+    assert.match(none.degenerate ?? '', /has its credit stored/);
+  });
+});
+
 describe('sums', () => {
   it('add in the order of numpy.sum', () => {
     // NumPy 2: np.sum([0.1] * 10), of 1/1 to 1/20, and of 1/1 to 1/300, where adding one by one gives other last digits.

@@ -34,7 +34,7 @@ describe('c3 diagnose', () => {
 
   it('measures runs of every method, by the baseline that it has', async (t) => {
     const folder = copyOf(t, workspace);
-    for (const [method, estimator, alternatives] of [['c3_full_mean', 'full_mean', 2], ['magrpo', 'full_mean', 8], ['c3_no_replay', 'loo', 8], ['mappo', 'full_mean', 8]] as const) {
+    for (const [method, estimator, alternatives] of [['c3_full_mean', 'full_mean', 2], ['magrpo', 'full_mean', 8], ['c3_no_replay', 'loo', 8], ['mappo', 'mappo', 8]] as const) {
       const id = String(parseLine((await c3(folder, ['run', 'tiny.c3.yaml', '--json', '--override', `method=${method}`, '--override', 'steps=2', '--override', 'snapshot_every=2'])).stdout)['run']);
       const found = parseLine((await c3(folder, ['diagnose', '--run', id, '--json'])).stdout);
       assert.deepEqual([found['origin'], found['estimator']], ['training', estimator]);

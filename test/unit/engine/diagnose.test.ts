@@ -4,21 +4,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { diagnose } from '../../../src/engine/diagnose.ts';
-import { bucketsOfSample } from '../../../src/engine/diagnoseBuckets.ts';
+import { bucketsOf, bucketsOfSample } from '../../../src/engine/diagnoseBuckets.ts';
 import { sampleDiagnostics, type SampleDependencies, type SampleSettings } from '../../../src/engine/diagnoseSample.ts';
 import { diagnosisWords } from '../../../src/engine/diagnoseWords.ts';
 import { startEnergy } from '../../../src/engine/energy.ts';
 import { taxonomyReport, taxonomyWords } from '../../../src/engine/taxonomyReport.ts';
 import { readBuckets } from '../../../src/engine/taxonomyView.ts';
+import { meanInterval } from '../../../src/credit/interval.ts';
 import { fidelity } from '../../../src/diagnostics/fidelity.ts';
+import { spearman } from '../../../src/diagnostics/rank.ts';
 import { recordSubtree, recordTrainingTree } from '../../../src/replay/record.ts';
 import { replayMessage } from '../../../src/replay/request.ts';
 import { grow } from '../../../src/replay/tree.ts';
-import { CancelledError } from '../../../src/shared/errors.ts';
+import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, ROUND, RUN, SAMPLING, starts, storeFor, world, type World } from '../replay/helpers.ts';
+import type { Moment } from '../../../src/training/states.ts';
+import { CHECKPOINTS, digest, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, ROUND, RUN, SAMPLING, starts, storeFor, world, type World } from '../replay/helpers.ts';
 
 const SETTINGS: SampleSettings = { contexts: 5, alternatives: 4, replays: 2, valueSamples: 3, role: null, seed: 1 };
 
@@ -107,6 +110,101 @@ describe('sampling buckets', () => {
     assert.equal([...bucketsOfSample(here.store, only?.id ?? 0, PAIR)].length, 2);
     const lost = sampleDiagnostics(RUN, SETTINGS, { ...here.dependencies, lend: (_, work) => work('The weights are gone.') }, { cancelled: () => false });
     await assert.rejects(lost, errorOfKind('model', /weights are gone/));
+  });
+});
+
+describe('credit against a value head', () => {
+  /** What a scripted head says: any number of a state, the same for the same. */
+  const says = ({ position, question, messages }: Moment): number => (digest('value', String(position), question, ...[...messages].flat().map(String)) % 1000) / 1000;
+  const judging = (here: Scene, asked: Moment[] = []): SampleDependencies => ({
+    ...here.dependencies,
+    lend: (_, work) => work(here.policy, (moment) => {
+      asked.push(moment);
+      return Promise.resolve(says(moment));
+    }),
+  });
+  const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
+
+  it('is stored with every credited alternative, and is what fidelity and variance are measured on', async (t) => {
+    const here = await scene(t);
+    const asked: Moment[] = [];
+    const number = await sampleDiagnostics(RUN, SETTINGS, judging(here, asked), { cancelled: () => false });
+    const buckets = [...bucketsOfSample(here.store, number, PAIR)];
+    const pairs: [number, number][] = [];
+    const variances: number[] = [];
+    for (const { view } of buckets) {
+      const value = says({ position: 0, question: here.store.instance(view.instance).question, messages: new Map() });
+      const means = view.alternatives.map(({ returns }) => mean(returns.map((one) => one ?? assert.fail('nothing is masked'))));
+      for (const [index, { decision, returns }] of view.alternatives.entries()) {
+        const own = here.store.credits(view.id).filter((credit) => credit.decision === decision);
+        assert.equal(own.length, index < 4 ? 1 : 0);
+        if (index >= 4) continue;
+        const [credit] = own;
+        const credited = (means[index] ?? NaN) - value;
+        assert.ok(Math.abs((credit?.value ?? NaN) - credited) < 1e-12);
+        assert.deepEqual([credit?.estimator, credit?.n, credit?.evaluatorCalls], ['mappo', 2, 2]);
+        // The interval of the mean return, about the credit.
+        const interval = meanInterval(returns.filter((one) => one !== null));
+        assert.ok(interval !== null && interval.low !== null && Math.abs((credit?.low ?? NaN) - (interval.low - value)) < 1e-12);
+        pairs.push([credited, (means[index] ?? NaN) - mean(means.slice(4))]);
+      }
+      const credited = means.slice(0, 4);
+      variances.push(mean(credited.map((one) => (one - mean(credited)) ** 2)));
+    }
+    assert.deepEqual(asked.map(({ position, messages }) => [position, messages.size]), Array(5).fill([0, 0]));
+    const found = diagnose(here.store, RUN, { origin: null, estimator: 'mappo', protocol: PAIR });
+    assert.ok(Math.abs((found.fidelity.all?.value ?? NaN) - (spearman(pairs) ?? NaN)) < 1e-12);
+    assert.deepEqual(found.fidelity.pairs, { real: 5, all: 20 });
+    assert.ok(Math.abs((found.variance?.value ?? NaN) - mean(variances)) < 1e-12);
+    assert.notEqual(found.fidelity.all?.value, diagnose(here.store, RUN, { origin: null, estimator: 'full_mean', protocol: PAIR }).fidelity.all?.value);
+    assert.match(diagnosisWords(found), /credit by mappo/);
+  });
+
+  it('asks of the state that the message answered, and leaves out what was scored before it', async (t) => {
+    const here = await scene(t, CHECKPOINTS);
+    const asked: Moment[] = [];
+    const number = await sampleDiagnostics(RUN, { ...SETTINGS, role: 'final' }, judging(here, asked), { cancelled: () => false });
+    const buckets = [...bucketsOfSample(here.store, number, CHECKPOINTS)];
+    assert.equal(buckets.length, 5);
+    const drafts: number[] = [];
+    for (const [index, { view }] of buckets.entries()) {
+      const [draft] = here.store.chain(view.message ?? 0);
+      const moment: Moment = { position: 1, question: here.store.instance(view.instance).question, messages: new Map([[0, draft?.text ?? '']]) };
+      assert.deepEqual(asked[index], moment);
+      const score = (await here.evaluator.evaluate(here.store.instance(view.instance), draft?.text ?? '')).score ?? NaN;
+      drafts.push(score);
+      for (const { decision, returns } of view.alternatives.slice(0, 4)) {
+        const credit = here.store.credits(view.id).find((one) => one.decision === decision);
+        assert.ok(Math.abs((credit?.value ?? NaN) - ((returns[0] ?? NaN) - score - says(moment))) < 1e-12);
+      }
+    }
+    assert.equal(new Set(drafts).size, 2, 'some drafts score and some do not');
+  });
+
+  it('costs no sampling where the head cannot be had, and is stored with what makes its bucket complete', async (t) => {
+    const here = await scene(t);
+    const lost: SampleDependencies = { ...here.dependencies, lend: (_, work) => work(here.policy, () => Promise.reject(new C3Error('model', 'The head is damaged.'))) };
+    const before = here.evaluator.calls;
+    await assert.rejects(sampleDiagnostics(RUN, SETTINGS, lost, { cancelled: () => false }), errorOfKind('model', /The head is damaged/));
+    assert.deepEqual([here.evaluator.calls, here.store.countBuckets({ run: RUN, origin: 'diagnostic' })], [before, 0]);
+    const store: StoreWriter = { ...here.store, insertDiagnosticBucket: () => { throw new C3Error('store', 'The disk is full.'); } };
+    await assert.rejects(sampleDiagnostics(RUN, SETTINGS, { ...judging(here), store }, { cancelled: () => false }), errorOfKind('store', /The disk is full/));
+    const [half] = here.store.bucketsOfRun({ run: RUN, origin: 'diagnostic', offset: 0, limit: 1 });
+    assert.deepEqual(here.store.credits(half?.id ?? 0), []);
+    assert.equal(here.store.replaysOfBucket(half?.id ?? 0).length, 14);
+  });
+
+  it('is not measured, and says why, on a sample that was made without it', async (t) => {
+    const here = await scene(t);
+    await sample(here);
+    const found = diagnose(here.store, RUN, { origin: null, estimator: 'mappo', protocol: PAIR });
+    assert.deepEqual([found.fidelity.all, found.variance], [null, null]);
+    assert.match(found.reasons['fidelity'] ?? '', /No alternative has its credit stored/);
+    assert.match(found.reasons['variance'] ?? '', /two alternatives with a stored credit/);
+    // Its training buckets hold credits by leave-one-out, which are not this one's.
+    assert.ok([...bucketsOf(here.store, RUN, 'training', PAIR)].some(({ view }) => view.alternatives.some(({ credit }) => credit?.estimator === 'loo')));
+    assert.equal(diagnose(here.store, RUN, { origin: 'training', estimator: 'mappo', protocol: PAIR }).variance, null);
+    assert.match(diagnosisWords(found), /fidelity, all {5}not measured: No alternative has its credit stored/);
   });
 });
 

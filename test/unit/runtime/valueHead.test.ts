@@ -172,6 +172,45 @@ describe('a runtime', () => {
     assert.deepEqual(await host.values(STATES, NEVER), kept);
   });
 
+  it('keeps a head that can be asked under its snapshot later, elsewhere, and whatever is trained meanwhile', async (t) => {
+    const { host, base } = await training(t);
+    const [path, weights] = [join(folder, 'head.safetensors'), join(folder, 'weights.safetensors')];
+    await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER);
+    await host.step([context('a', 4, 3, 2)], STEP, NEVER);
+    const snapshot = await host.freeze();
+    const expected = await host.values(STATES, NEVER);
+    assert.equal(new Set(expected).size, STATES.length);
+    await host.saveValueHead(snapshot, path);
+    await host.saveSnapshot(snapshot, weights);
+    await host.step([context('a', 4, 3, 2)], STEP, NEVER);
+    await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER);
+    assert.deepEqual(await host.valuesUnder(snapshot, path, STATES, NEVER), expected);
+    await host.saveValueHead(snapshot, join(folder, 'later.safetensors'));
+    assert.notDeepEqual(readFileSync(join(folder, 'later.safetensors')), readFileSync(path));
+    const later = new ModelHost(DEVICE);
+    t.after(() => later.close());
+    await later.load(folder);
+    await later.loadSnapshot(weights);
+    assert.deepEqual(await later.valuesUnder(snapshot, path, STATES, NEVER), expected);
+    assert.deepEqual(await later.valuesUnder(snapshot, null, STATES, NEVER), [0, 0, 0, 0]);
+    await assert.rejects(later.valuesUnder(snapshot, path, STATES, () => true), CancelledError);
+    const refused = (name: string, head: string, pattern: RegExp): Promise<void> =>
+      assert.rejects(later.valuesUnder(name, head, STATES, NEVER), (error) => error instanceof C3Error && error.kind === 'model' && pattern.test(error.message) && !error.message.includes('\n'));
+    await refused(base, path, /stands on the weights [0-9a-f]{12}, not on [0-9a-f]{12}; put the original file back/);
+    await refused(snapshot, join(folder, 'no such head'), /cannot be read \(.*ENOENT.*\); delete it/);
+    const bytes = readFileSync(path);
+    for (const [changed, pattern] of [
+      [bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)), /is damaged: its contents do not have its hash; delete it/],
+      [Buffer.from(bytes.toString('latin1').replace(snapshot, base), 'latin1'), /is damaged: its contents do not have its hash; delete it/],
+      [bytes.subarray(0, bytes.length - 4), /cannot be read \(/],
+      [readFileSync(weights), /cannot be read \(/],
+    ] as const) {
+      assert.notDeepEqual(Buffer.from(changed), bytes);
+      writeFileSync(path, changed);
+      await refused(snapshot, path, pattern);
+    }
+  });
+
   it('asks each agent with its own adapter, and refuses one that has none', async (t) => {
     const { host, base } = await training(t);
     await host.beginTraining(base, { settings: { rank: 2, alpha: 8, targetModules: ['q_proj', 'up_proj'] }, agents: ['planner', 'solver'], seed: 3 });
@@ -185,6 +224,12 @@ describe('a runtime', () => {
     const [planner, solver] = await host.values(both, NEVER);
     assert.equal(planner, first);
     assert.notEqual(solver, second);
+    const frozen = await host.freeze();
+    await host.saveValueHead(frozen, join(folder, 'agents.safetensors'));
+    assert.deepEqual(await host.valuesUnder(frozen, join(folder, 'agents.safetensors'), both, NEVER), [planner, solver]);
+    // The model under the adapters is another snapshot, which everyone speaks with.
+    await host.saveValueHead(base, join(folder, 'under.safetensors'));
+    assert.deepEqual(await host.valuesUnder(base, join(folder, 'under.safetensors'), both, NEVER), [first, first]);
     // In whatever order they come.
     const mixed = TEXTS.flatMap((text) => ['solver', 'planner'].map((agent) => ({ agent, tokens: text })));
     const alone: number[] = [];

@@ -7,11 +7,11 @@ import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/sqlite.ts';
-import { checkpointFile, checkpointsOf, removeUnfinished } from '../../../src/training/checkpoints.ts';
+import { checkpointFile, checkpointsOf, removeUnfinished, valueHeadFile } from '../../../src/training/checkpoints.ts';
 import { readConfig } from '../../../src/training/config.ts';
 import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
+import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { PAIR } from './tinyTeam.ts';
@@ -37,6 +37,10 @@ function rows({ store, snapshotFolder }: TinyRun): unknown {
     db.close();
   }
 }
+
+/** The value heads that were kept, by the names of their files. */
+const heads = ({ snapshotFolder }: TinyRun): Record<string, string> =>
+  Object.fromEntries(readdirSync(snapshotFolder).filter((name) => name.startsWith('value-head-')).sort().map((name) => [name, readFileSync(join(snapshotFolder, name), 'base64')]));
 
 const finalWeights = ({ store }: TinyRun): string => store.snapshotsOfRun('run-1').at(-1)?.id ?? '';
 
@@ -97,15 +101,18 @@ describe('resumeTraining', () => {
       await whole.start({ overrides });
       // Nothing is sampled or learned where nothing is trained: there are the evaluations only.
       const broken: readonly (readonly [keyof ModelRuntime, number])[] = method === 'sft' ? [['generate', 1], ['generate', 6]] : [['generate', 4], ['generate', 13], ['step', 1], ['step', 4], ['saveCheckpoint', 2], ['generate', 22]];
-      const ofValues: readonly (readonly [keyof ModelRuntime, number])[] = method === 'mappo' || method === 'c3' ? [['values', 1], ['values', 4], ['learnValues', 2], ['learnValues', 5]] : [];
+      const ofValues: [keyof ModelRuntime, number][] = method === 'mappo' || method === 'c3' ? [['values', 1], ['values', 4], ['learnValues', 2], ['learnValues', 5]] : [];
+      if (method === 'mappo') ofValues.push(['saveValueHead', 1], ['saveValueHead', 3], ['saveSnapshot', 2]);
       for (const [failed, at] of [...broken, ...ofValues]) {
         const world = await begin(t);
         await assert.rejects(world.start({ overrides, wrap: failing(failed, at) }), /It broke/, `${failed} ${String(at)}`);
         await world.resume({ overrides });
         assert.equal(finalWeights(world), finalWeights(whole), `${failed} ${String(at)}`);
         assert.deepEqual(rows(world), rows(whole), `${failed} ${String(at)}`);
+        assert.deepEqual(heads(world), heads(whole), `${failed} ${String(at)}`);
       }
       assert.equal(finalWeights(whole) === whole.base, method === 'sft');
+      assert.equal(Object.keys(heads(whole)).length, method === 'mappo' ? 3 : 0);
     });
   }
 
@@ -226,6 +233,49 @@ describe('checkpoints and snapshots', () => {
     assert.deepEqual(await rebuild(4), [1, 2, 3, 4]);
     // What cannot be executed again exactly is no snapshot of the run.
     await assert.rejects(restoreTraining({ ...input, config: { ...config, ppo: { ...config.ppo, learning_rate: 1e-3 } } }, 2), /executed again, gave the weights [0-9a-f]{12} where [0-9a-f]{12} are stored/);
+  });
+
+  it('keeps the value head of the weights that it keeps, and gives it again when they are rebuilt', async (t) => {
+    const overrides = ['method=mappo', 'steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.instances=0'];
+    const { start, store, snapshotFolder, host, base } = await begin(t);
+    const kept: [string, number[]][] = [];
+    const config = readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides);
+    const states = [{ agent: 'actor', tokens: Int32Array.of(5, 7, 9) }];
+    const wrap = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
+      get: (target, name): unknown => name !== 'saveValueHead' ? bound(target, name) : async (snapshot: string, path: string) => {
+        // The rows that name the weights come after.
+        assert.ok(!store.snapshotsOfRun('run-1').some(({ id }) => id === snapshot));
+        kept.push([path, await target.values(states, () => false)]);
+        await target.saveValueHead(snapshot, path);
+      },
+    });
+    await start({ overrides, evaluation: [], wrap });
+    assert.deepEqual(kept.map(([path]) => path), [2, 4, 5].map((iteration) => valueHeadFile(snapshotFolder, 'run-1', iteration)));
+    const input = { run: 'run-1', config, store, runtime: host, tokenizer: await loadTokenizer(team.folder), protocol: PAIR, render: renderPlain, maxPositions: 256, base, snapshotFolder, cancelled: () => false, onStep: () => undefined };
+    for (const [index, [path, values]] of kept.entries()) {
+      const iteration = [2, 4, 5][index] ?? 0;
+      const snapshot = await restoreTraining(input, iteration);
+      assert.equal(lastIterationOf(store, 'run-1', snapshot), iteration);
+      assert.deepEqual(await host.valuesUnder(snapshot, path, states, () => false), values);
+      const bytes = readFileSync(path);
+      rmSync(path);
+      await host.saveValueHead(snapshot, path);
+      assert.deepEqual(readFileSync(path), bytes);
+    }
+    assert.deepEqual([lastIterationOf(store, 'run-1', base), lastIterationOf(store, 'run-1', 'another')], [0, null]);
+  });
+
+  it('keeps a head of each step where the weights stay the same', async (t) => {
+    const world = await begin(t);
+    await world.start({ overrides: ['method=mappo', 'steps=3', 'ppo.learning_rate=1e-30', 'evaluation.instances=0'], evaluation: [] });
+    const { store, base, host, snapshotFolder } = world;
+    assert.deepEqual([store.snapshotsOfRun('run-1').map(({ id }) => id), lastIterationOf(store, 'run-1', base)], [[base], 3]);
+    const values = await Promise.all([1, 2, 3].map((iteration) => host.valuesUnder(base, valueHeadFile(snapshotFolder, 'run-1', iteration), [{ tokens: Int32Array.of(5, 7, 9) }], () => false)));
+    assert.equal(new Set(values.flat()).size, 3);
+    // An earlier step's weights, where another one follows.
+    const other = await begin(t);
+    await other.start({ overrides: ['method=mappo', 'steps=3', 'evaluation.instances=0'], evaluation: [] });
+    assert.deepEqual(other.store.snapshotsOfRun('run-1').map(({ id }) => lastIterationOf(other.store, 'run-1', id)), [0, 1, 2, 3]);
   });
 
   it('takes away what a killed process left unfinished, and only that', async (t) => {
