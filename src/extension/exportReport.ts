@@ -1,7 +1,7 @@
 /** "Export report": a run or a message as one file, saved where the user says and opened if they like. */
 import { basename, posix } from 'node:path';
 import { commands, env, ProgressLocation, UIKind, ViewColumn, window, workspace, type Uri } from 'vscode';
-import { findingReport, reportJson, reportPage, runReport } from '../report/report.ts';
+import { findingReport, inEditor, reportJson, reportPage, runReport } from '../report/report.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { messageOfBucket, type Subject } from './links.ts';
 
@@ -30,7 +30,7 @@ async function show(target: Uri, page: string): Promise<void> {
   const here = env.uiKind === UIKind.Desktop && env.remoteName === undefined;
   if (here && (await env.openExternal(target))) return;
   const panel = window.createWebviewPanel('c3.report', basename(target.path), ViewColumn.Active, { enableScripts: false, localResourceRoots: [] });
-  panel.webview.html = page;
+  panel.webview.html = inEditor(page);
 }
 
 /** Beside the user's work, under a name that tells what it is. */

@@ -24,6 +24,11 @@ export function table(label: string, head: readonly string[], lines: readonly st
   return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(label)}"><table${kind === '' ? '' : ` class="${kind}"`}><thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join('')}</tr></thead>${lines.join('')}</table></div>`;
 }
 
+/** The same page in the editor's own colours, for a webview: those follow its theme, where the reader's system may be of another. */
+export function inEditor(html: string): string {
+  return html.replace('</style>', `${EDITOR_STYLE}</style>`);
+}
+
 /** Names with what they stand for, side by side as far as there is room. @param all name and markup */
 export function facts(all: readonly (readonly [name: string, value: string])[]): string {
   return `<dl class="facts">${all.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
@@ -62,7 +67,7 @@ section { margin-top: 34px; }
 .note, figcaption, .facts dt, small, .none { color: var(--soft); }
 .note, figcaption { margin: 6px 0; font-size: 12px; }
 pre { margin: 10px 0; padding: 8px 10px; background: var(--wash); white-space: pre-wrap; overflow-wrap: anywhere; }
-code { font: 12.5px/1.4 ui-monospace, SFMono-Regular, Consolas, "Liberation Mono", monospace; }
+code { padding: 0; background: none; color: inherit; font: 12.5px/1.4 ui-monospace, SFMono-Regular, Consolas, "Liberation Mono", monospace; }
 .facts { display: flex; flex-wrap: wrap; gap: 6px 24px; margin: 10px 0; }
 .facts dt, .facts dd { margin: 0; font-size: 12px; line-height: 1.35; }
 .facts dd { font-size: 13px; overflow-wrap: anywhere; }
@@ -120,4 +125,12 @@ details .wide { max-height: 420px; overflow-y: auto; margin-top: 6px; }
   h2, h3, dt { break-after: avoid; }
   .figures { grid-template-columns: 1fr 1fr; }
 }
+`;
+
+const EDITOR_STYLE = `
+:root:root { --ground: var(--vscode-editor-background); --text: var(--vscode-editor-foreground); --soft: var(--vscode-descriptionForeground);
+  --rule: color-mix(in srgb, var(--text) 30%, transparent); --grid: color-mix(in srgb, var(--text) 15%, transparent); --wash: var(--vscode-textCodeBlock-background);
+  --c0: var(--vscode-charts-blue); --c1: var(--vscode-charts-orange); }
+body { padding: 0; }
+.vscode-high-contrast pre, .vscode-high-contrast .fill { outline: 1px solid var(--vscode-contrastBorder); }
 `;

@@ -42,7 +42,7 @@ export function costWords({ evaluatorCalls, tokens, decisions }: Cost): string {
 export function runFacts({ run, title, method, seed, status, createdAt, finishedAt, steps, plannedSteps, protocol }: ReportedRun): readonly (readonly [string, string])[] {
   return [
     ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`], ['Method', `${escaped(method, 40)}, seed ${String(seed)}`],
-    ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${escaped(status, 40)}`], ['Protocol', protocol === null ? 'not told' : escaped(protocol)],
+    ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escaped(status, 40)}`], ['Protocol', protocol === null ? 'not told' : escaped(protocol)],
     ['Started', moment(createdAt)], ['Ended', finishedAt === null ? 'not yet, or not seen' : moment(finishedAt)],
   ];
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FrameLocator } from 'playwright-core';
+import type { FrameLocator, Locator } from 'playwright-core';
 import { findingReport, reportJson, reportPage, runReport } from '../../src/report/report.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import type { StoreReader } from '../../src/store/types.ts';
@@ -49,18 +49,34 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   return workbench.webview(/^Question 1/u);
 }
 
-/** Chooses an entry of a context menu. */
+/** Chooses an entry of a context menu. A menu that has only just opened takes no click, lest the one that opened it choose. */
 async function chooseFromMenu(workbench: Workbench, name: string): Promise<void> {
-  await workbench.page.getByRole('menuitem', { name, exact: true }).click();
+  const entry = workbench.page.getByRole('menuitem', { name, exact: true });
+  await entry.waitFor();
+  await eventually(`"${name}" to be chosen`, async () => {
+    await entry.click({ timeout: 2_000 });
+    await entry.waitFor({ state: 'hidden', timeout: 1_000 });
+    return true;
+  });
 }
 
-/** Answers the dialog that asks where to save. */
-async function saveAs(workbench: Workbench, name: string): Promise<string> {
+/** The field of the dialog that asks where to save, once it proposes a file of this name. */
+async function saveField(workbench: Workbench, proposed: string): Promise<Locator> {
+  const field = workbench.page.locator('.quick-input-widget:visible').filter({ hasText: 'Export report' }).locator('input.input');
+  await eventually(`${proposed} to be proposed`, async () => (await field.inputValue()) === join(workbench.folder, proposed));
+  return field;
+}
+
+async function saveAs(workbench: Workbench, proposed: string, name: string): Promise<string> {
   const path = join(workbench.folder, name);
-  const dialog = workbench.page.locator('.quick-input-widget:visible').filter({ hasText: 'Export report' });
-  await dialog.locator('input.input').fill(path);
-  await dialog.locator('input.input').press('Enter');
-  await eventually(`${name} to be written`, () => existsSync(path) && readFileSync(path, 'utf8').length > 0);
+  const field = await saveField(workbench, proposed);
+  await field.fill(path);
+  // The dialog looks at the path before it takes it.
+  await eventually(`${name} to be written`, async () => {
+    if (existsSync(path) && readFileSync(path, 'utf8').length > 0) return true;
+    if (await field.isVisible()) await field.press('Enter');
+    return false;
+  });
   return path;
 }
 
@@ -82,12 +98,14 @@ scenario('a run is exported from its context menu as a page that the editor then
   await workbench.treeItem(view, `Run ${RUN}`).click({ button: 'right' });
   await workbench.screenshot('report-menu');
   await chooseFromMenu(workbench, 'Export report');
-  const path = await saveAs(workbench, 'run.html');
+  const path = await saveAs(workbench, `run-${RUN}.html`, 'run.html');
   assert.equal(readFileSync(path, 'utf8'), reading(workbench, (store) => reportPage(runReport(store, RUN))));
   await workbench.answerNotification('The report is in run.html', 'Open');
   const shown = await workbench.webview('run.html');
   await shown.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
   await shown.getByRole('img', { name: 'Learning curve' }).waitFor();
+  const ground = await workbench.page.locator('.monaco-workbench').evaluate((element) => getComputedStyle(element).getPropertyValue('--vscode-editor-background'));
+  await eventually('the page in the colours of the theme', async () => (await shown.locator('body').evaluate((body) => getComputedStyle(body).getPropertyValue('--ground'))).trim() === ground.trim());
   for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('report-run', theme);
   assertQuiet(workbench);
 });
@@ -98,12 +116,12 @@ scenario('a message is exported from the transcript by keyboard and by its conte
   await tree.press('Home');
   await tree.press('ArrowDown');
   await tree.press('e');
-  const data = await saveAs(workbench, 'message.json');
+  const data = await saveAs(workbench, `message-${String(plan)}.html`, 'message.json');
   assert.equal(readFileSync(data, 'utf8'), reading(workbench, (store) => reportJson(findingReport(store, plan))));
   await workbench.runCommand('Notifications: Clear All Notifications');
   await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click({ button: 'right' });
   await chooseFromMenu(workbench, 'Export report');
-  const page = await saveAs(workbench, 'message.html');
+  const page = await saveAs(workbench, `message-${String(plan)}.html`, 'message.html');
   assert.equal(readFileSync(page, 'utf8'), reading(workbench, (store) => reportPage(findingReport(store, plan))));
   await workbench.answerNotification('The report is in message.html', 'Open');
   const shown = await workbench.webview('message.html');
@@ -119,11 +137,9 @@ scenario('the palette asks of what, and a dialog that is left writes nothing', a
   await workbench.runCommand('C3: Export report');
   await workbench.screenshot('report-palette');
   await workbench.pick('The whole run');
-  const dialog = workbench.page.locator('.quick-input-widget:visible').filter({ hasText: 'Export report' });
-  await dialog.waitFor();
-  assert.equal(await dialog.locator('input.input').inputValue(), join(workbench.folder, `run-${RUN}.html`));
-  await workbench.page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'hidden' });
+  const field = await saveField(workbench, `run-${RUN}.html`);
+  await field.press('Escape');
+  await field.waitFor({ state: 'hidden' });
   assert.equal(existsSync(join(workbench.folder, `run-${RUN}.html`)), false);
 });
 
@@ -149,7 +165,7 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
   await workbench.runCommand('View: Close All Editors');
   const [scheme = ''] = link.split('/message/');
   await openLink(workbench, `${scheme}/run/${RUN}?folder=${encodeURIComponent(workbench.folder)}`);
-  await (await workbench.webview('Run dashboard')).getByText(`Run ${RUN}`).first().waitFor();
+  await (await workbench.webview('Run dashboard')).getByText(`Run ${RUN}`).first().waitFor({ state: 'attached' });
   await workbench.runCommand('View: Close All Editors');
   const bucket = reading(workbench, (store) => store.message(plan).bucket);
   await openLink(workbench, `${scheme}/bucket/${String(bucket)}?run=${RUN}&folder=${encodeURIComponent(workbench.folder)}`);
@@ -159,12 +175,13 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
 
 scenario('a link that is hostile, stale or of another folder says so in one sentence and opens nothing', async (workbench) => {
   prepare(workbench);
+  await workbench.runCommand('View: Close All Editors');
+  // With no transcript to look at, it is about the only run.
   await workbench.runCommand('C3: Copy link');
   const link = await eventually('the link on the clipboard', async () => {
     const text = await clipboard(workbench);
     return text.includes('/run/') ? text : undefined;
   });
-  await workbench.runCommand('View: Close All Editors');
   const [scheme = ''] = link.split('/run/');
   const folder = `folder=${encodeURIComponent(workbench.folder)}`;
   for (const [name, address, sentence] of [
