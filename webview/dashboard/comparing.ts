@@ -4,7 +4,7 @@ import { theme } from '../common/charts.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, percent1 } from '../common/format.ts';
 import { lookOf } from './looks.ts';
-import type { ShownRun, View } from './view.ts';
+import { plainTitle, type ShownRun, type View } from './view.ts';
 
 export class RunPicker {
   readonly element: HTMLDetailsElement;
@@ -48,7 +48,7 @@ export class RunPicker {
     const drawn = JSON.stringify(others);
     if (drawn !== this.drawn) {
       this.drawn = drawn;
-      replace(this.list, this.list.firstElementChild, ...others.map(({ id, title, started }) => h('label', {}, h('input', { type: 'checkbox', value: id }), h('span', {}, h('bdi', {}, title), ', ', h('span', { class: 'muted' }, started)))));
+      replace(this.list, this.list.firstElementChild, ...others.map(({ id, title, started }) => h('label', {}, h('input', { type: 'checkbox', value: id }), h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started)))));
     }
     const { chosen } = this;
     const full = chosen.length >= COMPARED_MOST;
@@ -69,7 +69,7 @@ export class RunPicker {
 /** The runs in the charts with their lines; empty where there is one only. */
 export function legend(view: View, remove: (run: string) => void): HTMLElement | null {
   if (view.runs.length < 2) return null;
-  return h('ul', { class: 'legend', 'aria-label': 'Runs in the charts' }, ...view.runs.map((run, look) => h('li', {}, sample(look), h('strong', {}, run.tag), h('bdi', {}, run.record.title), h('span', { class: 'muted' }, runWords(run)), look === 0 ? null : removal(run, remove))));
+  return h('ul', { class: 'legend', 'aria-label': 'Runs in the charts' }, ...view.runs.map((run, look) => h('li', {}, sample(look), h('strong', {}, run.tag), h('bdi', {}, plainTitle(run.record.title)), h('span', { class: 'muted' }, runWords(run)), look === 0 ? null : removal(run, remove))));
 }
 
 function runWords({ record, rows }: ShownRun): string {

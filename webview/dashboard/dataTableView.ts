@@ -1,7 +1,9 @@
-/** The table behind a chart. Rows that were added are added; it is drawn anew only when something else changed. */
+/** The table behind a chart. Rows that were added are added, many of them in parts; it is drawn anew only when something else changed. */
 import { h, replace } from '../common/dom.ts';
 import type { DataRow, DataTable } from './dataTable.ts';
 import type { Target } from './lines.ts';
+
+const ROWS_AT_ONCE = 250;
 
 export class DataTableView {
   readonly element: HTMLElement;
@@ -9,7 +11,9 @@ export class DataTableView {
   private readonly open: (target: Target) => void;
   private body = h('tbody');
   private drawn: readonly DataRow[] = [];
+  private table: DataTable = { columns: [], rows: [] };
   private key = '';
+  private adding: number | null = null;
 
   constructor(title: string, open: (target: Target) => void) {
     this.title = title;
@@ -32,9 +36,19 @@ export class DataTableView {
       const head = h('tr', {}, ...table.columns.map(({ name, numeric }) => h('th', { scope: 'col', class: numeric ? 'number' : null }, name)));
       replace(this.element, h('table', {}, h('caption', { class: 'for-readers' }, this.title), h('thead', {}, head), this.body));
     }
+    this.drawn = table.rows.slice(0, kept);
+    this.table = table;
+    if (this.adding === null) this.add();
+  }
+
+  /** Adds some rows, and the others later: thousands at once would hold the page up. */
+  private add(): void {
+    const { table, drawn } = this;
     const labels = table.columns.findIndex(({ name }) => name === 'Step' || name === 'Evaluation' || name === 'Method');
-    this.body.append(...table.rows.slice(kept).map((row) => rowOf(row, table, Math.max(0, labels))));
-    this.drawn = table.rows;
+    const next = table.rows.slice(drawn.length, drawn.length + ROWS_AT_ONCE);
+    this.body.append(...next.map((row) => rowOf(row, table, Math.max(0, labels))));
+    this.drawn = [...drawn, ...next];
+    this.adding = this.drawn.length < table.rows.length ? window.setTimeout(() => { this.adding = null; this.add(); }) : null;
   }
 }
 

@@ -132,7 +132,7 @@ function drawBoxes(chart: LineCanvas, { line, points }: DrawnLine): void {
   }
 }
 
-/** Labels at the ends of lines, moved apart where they would meet; labels of single points beside these, left out where one stands already. */
+/** Labels at the ends of lines, moved apart where they would meet. */
 function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   const { ctx, chartArea } = chart;
   ctx.font = `600 11px ${theme('--vscode-font-family')}`;
@@ -150,19 +150,24 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
     ctx.textAlign = 'left';
     ctx.fillText(text, x, y);
   }
-  const taken: { readonly left: number; readonly right: number; readonly top: number }[] = [];
-  for (const { line, points } of lines) {
-    for (const point of points) {
-      if (point.label === undefined || point.label === '') continue;
-      const { left, top } = placeOf(chart, point);
-      const width = ctx.measureText(point.label).width;
-      const start = left + 9 + width <= chart.width ? left + 9 : left - 9 - width;
-      const place = { left: start, right: start + width, top };
-      if (taken.some((other) => other.left < place.right && place.left < other.right && Math.abs(other.top - place.top) < LABEL_HEIGHT)) continue;
-      taken.push(place);
-      ctx.fillStyle = theme(lookOf(point.look ?? line.look).colour);
-      ctx.textAlign = 'left';
-      ctx.fillText(point.label, start, place.top);
-    }
+  drawPointLabels(chart, lines);
+}
+
+/** Labels of single points stand beside them: those of shown runs in any case, moved down where another stands already, those of others where there is room. */
+function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
+  const { ctx } = chart;
+  const labelled = lines.flatMap(({ line, points }) => points.flatMap((point) => (point.label === undefined || point.label === '' ? [] : [{ point, look: point.look ?? line.look, text: point.label, ...placeOf(chart, point) }])));
+  const shown = labelled.filter(({ look }) => look >= 0).sort((a, b) => a.top - b.top);
+  const taken: { readonly start: number; readonly end: number; readonly y: number }[] = [];
+  for (const { look, text, left, top } of [...shown, ...labelled.filter((label) => label.look < 0)]) {
+    const width = ctx.measureText(text).width;
+    const start = left + 9 + width <= chart.width ? left + 9 : left - 9 - width;
+    const met = taken.filter((other) => other.start < start + width && start < other.end && Math.abs(other.y - top) < LABEL_HEIGHT);
+    if (met.length > 0 && look < 0) continue;
+    const y = Math.max(top, ...met.map((other) => other.y + LABEL_HEIGHT));
+    taken.push({ start, end: start + width, y });
+    ctx.fillStyle = theme(lookOf(look).colour);
+    ctx.textAlign = 'left';
+    ctx.fillText(text, start, y);
   }
 }

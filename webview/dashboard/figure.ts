@@ -7,7 +7,7 @@ import { lastPlace, moved, pointAt, type Line, type Place, type Target } from '.
 import { copyPicture, pictureOf } from './picture.ts';
 import { Plot } from './plot.ts';
 import type { Smoothing } from './smoothing.ts';
-import type { View } from './view.ts';
+import { plainTitle, type View } from './view.ts';
 
 /** What a figure asks of the panel around it. */
 export interface FigureDoors {
@@ -35,6 +35,9 @@ export class Figure {
   private view: View | null = null;
   private lines: readonly Line[] = [];
   private active: Place | null = null;
+  private smoothing: Smoothing = 'automatic';
+  private visible = false;
+  private stale = false;
 
   constructor(spec: FigureSpec, doors: FigureDoors, tableOpen: boolean) {
     this.spec = spec;
@@ -62,7 +65,10 @@ export class Figure {
   show(view: View, smoothing: Smoothing): void {
     this.view = view;
     this.lines = this.spec.lines(view);
-    const size = this.plot.draw(this.lines, smoothing);
+    this.smoothing = smoothing;
+    const size = this.plot.smoothed(this.lines, smoothing);
+    this.stale = true;
+    this.drawWhenSeen();
     this.note.textContent = [this.spec.note, size === null ? null : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : ', the faint one each step'}.`].filter((part) => part !== null).join(' ');
     const empty = this.lines.every(({ points }) => points.length === 0);
     this.nothing.hidden = !empty;
@@ -76,7 +82,20 @@ export class Figure {
   }
 
   restyle(): void {
-    this.plot.restyle();
+    this.stale = true;
+    this.drawWhenSeen();
+  }
+
+  /** Whether the chart is where it can be seen; one that cannot is drawn when it comes there. */
+  seen(on: boolean): void {
+    this.visible = on;
+    this.drawWhenSeen();
+  }
+
+  private drawWhenSeen(): void {
+    if (!this.visible || !this.stale) return;
+    this.stale = false;
+    this.plot.draw(this.lines, this.smoothing);
   }
 
   /** Nobody can read it any more. */
@@ -87,6 +106,8 @@ export class Figure {
   private listen(): void {
     const { frame } = this;
     frame.addEventListener('focus', () => {
+      // The page scrolls to it now.
+      this.seen(true);
       this.doors.reading(this.spec.id, true);
       if (frame.matches(':focus-visible')) this.look(this.active ?? lastPlace(this.lines), true);
     });
@@ -141,7 +162,7 @@ export class Figure {
     const line = this.lines[place.line];
     const words = point.words();
     const named = this.lines.length > 1 && line !== undefined;
-    replace(this.tip, named ? h('strong', {}, `${line.label} `, h('bdi', {}, line.name)) : null, ...words.map((part) => h('bdi', {}, part)));
+    replace(this.tip, named ? h('strong', {}, `${line.label} `, h('bdi', {}, plainTitle(line.name))) : null, ...words.map((part) => h('bdi', {}, plainTitle(part))));
     this.putTip(place);
     if (announced) this.doors.announce([...(named ? [line.label] : []), ...words].join(', '));
   }
@@ -173,6 +194,7 @@ export class Figure {
   private async copyPicture(): Promise<void> {
     const { title } = this.spec;
     try {
+      this.seen(true);
       await copyPicture(pictureOf(this.plot, title, this.lines));
       this.doors.announce(`${title}: copied as PNG`);
     } catch (error) {

@@ -20,6 +20,10 @@ export class FigureList {
   /** Tables to open with their figures. */
   private readonly tables: Set<string>;
   private readonly groups: readonly Group[];
+  /** Charts out of sight are not drawn. */
+  private readonly sight = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) for (const figure of this.figures.values()) if (figure.element === target) figure.seen(isIntersecting);
+  }, { rootMargin: '240px' });
 
   constructor(doors: FigureDoors, tables: readonly string[]) {
     this.doors = doors;
@@ -59,8 +63,11 @@ export class FigureList {
   }
 
   private figureOf(spec: FigureSpec): Figure {
-    const figure = this.figures.get(spec.id) ?? new Figure(spec, this.doors, this.tables.has(spec.id));
+    const known = this.figures.get(spec.id);
+    if (known !== undefined) return known;
+    const figure = new Figure(spec, this.doors, this.tables.has(spec.id));
     this.figures.set(spec.id, figure);
+    this.sight.observe(figure.element);
     return figure;
   }
 }

@@ -27,7 +27,6 @@ export class Plot {
   private lines: readonly Line[] = [];
   private scene: Scene = { lines: [], boxes: false };
   private active: Place | null = null;
-  private smoothing: Smoothing = 'automatic';
 
   constructor(spec: FigureSpec) {
     this.spec = spec;
@@ -36,22 +35,19 @@ export class Plot {
     this.chart = new Chart<'line', Data>(canvas, this.configuration());
   }
 
-  /** @returns over how many steps the drawn means are taken; null where every step is drawn as it is */
-  draw(lines: readonly Line[], smoothing: Smoothing): number | null {
+  /** Over how many steps the drawn means are taken; null where every step is drawn as it is. */
+  smoothed(lines: readonly Line[], smoothing: Smoothing): number | null {
+    return this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
+  }
+
+  draw(lines: readonly Line[], smoothing: Smoothing): void {
     this.lines = lines;
-    this.smoothing = smoothing;
     if (pointAt(lines, this.active) === null) this.active = null;
-    const size = this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
-    this.scene = sceneOf(this.spec, lines, size);
+    this.scene = sceneOf(this.spec, lines, this.smoothed(lines, smoothing));
     const fresh = this.configuration();
     this.chart.data = fresh.data;
     this.chart.options = fresh.options ?? {};
     this.chart.update('none');
-    return size;
-  }
-
-  restyle(): void {
-    this.draw(this.lines, this.smoothing);
   }
 
   /** Marks a point, or none. */
@@ -187,7 +183,7 @@ function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): Cha
   const colour = theme(look.colour);
   const alone = lines.filter((other) => other.points.length > 0).length < 2;
   const markers = (length: number): ReadonlySet<number> => new Set(spaced(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
-  const common = { borderColor: colour, borderWidth: 1.5, borderDash: [...look.dashes], tension: 0, clip: 8, showLine: line.joined && !boxes };
+  const common = { borderColor: colour, borderWidth: 1.5, borderDash: [...look.dashes], borderJoinStyle: 'round' as const, tension: 0, clip: 8, showLine: line.joined && !boxes };
   if (means !== null) {
     const marked = markers(means.length);
     const mean = { ...common, data: [...means], pointStyle: look.marker, pointBackgroundColor: colour, pointBorderColor: colour, pointRadius: means.map((_, index) => (marked.has(index) ? 2.5 : 0)) };

@@ -44,7 +44,7 @@ export function stepsBetween(older: View, newer: View): number {
   return newer.runs.reduce((sum, { record, rows }) => sum + Math.max(0, rows.length - (known.get(record.id) ?? rows.length)), 0);
 }
 
-/** A title without what could turn the text around it or hide in it; for pictures, where no element keeps it apart. */
+/** A title without what could turn its text around or hide in it. Copies of tables keep it as it is. */
 export function plainTitle(title: string): string {
   return title.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').slice(0, 80);
 }
