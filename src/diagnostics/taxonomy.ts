@@ -27,8 +27,54 @@ interface Measured {
 
 export interface Verdict {
   readonly name: VerdictName;
-  /** What decided, with its numbers; for an unclassified bucket, why no rule holds. */
-  readonly reason: string;
+  /** What decided, with its numbers; for an unclassified bucket, why no rule holds. Worked out when asked for: thousands of verdicts are counted, few are shown. */
+  readonly reason: () => string;
+}
+
+/** What the rules look at in a bucket, whatever the thresholds; worked out once. */
+export interface BucketStudy<B extends TaxonomyBucket = TaxonomyBucket> {
+  readonly bucket: B;
+  /** Alternatives with a return that was not masked. */
+  readonly measured: readonly Measured[];
+  /** Null for fewer than two of them. */
+  readonly compared: Comparison | null;
+}
+
+interface Comparison {
+  readonly best: Measured;
+  /** Undefined where the real message has no return. */
+  readonly real: Measured | undefined;
+  /** Greatest return - smallest. */
+  readonly range: number;
+  /** Null where an alternative has fewer than two returns. */
+  readonly variance: Variance | null;
+}
+
+/** One-way analysis of variance of the returns by alternative. */
+interface Variance {
+  readonly within: number;
+  readonly between: number;
+  /** Null where the spread within does not exceed that of the means, so that no test is needed. */
+  readonly p: number | null;
+  readonly test: string;
+}
+
+/** @throws C3Error('input') for a return that is not finite */
+export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B> {
+  const measured = measure(bucket);
+  const [first, ...rest] = measured;
+  if (first === undefined || rest.length === 0) return { bucket, measured, compared: null };
+  const returns = measured.flatMap((alternative) => alternative.returns);
+  return {
+    bucket,
+    measured,
+    compared: {
+      best: rest.reduce((a, b) => (b.mean > a.mean ? b : a), first),
+      real: measured.find((alternative) => alternative.real),
+      range: returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b)),
+      variance: measured.some((alternative) => alternative.returns.length < 2) ? null : varianceOf(measured, returns),
+    },
+  };
 }
 
 /**
@@ -41,30 +87,26 @@ export interface Verdict {
  * 3. Successful Credit Shift: the best mean return exceeds the real action's by more than `shift`.
  * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that of their
  *    means, and an F test (one-way analysis of variance) at the level `significance` does not tell the alternatives apart.
- * @throws C3Error('input') for a return that is not finite
  */
-export function judgeBucket(bucket: TaxonomyBucket, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
-  const measured = measure(bucket);
-  const [first, ...rest] = measured;
-  if (first === undefined || rest.length === 0) return { name: UNCLASSIFIED, reason: `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return` };
-  const best = rest.reduce((a, b) => (b.mean > a.mean ? b : a), first);
+export function judge({ bucket, measured, compared }: BucketStudy, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
+  if (compared === null) return { name: UNCLASSIFIED, reason: () => `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return` };
+  const { best, real, range, variance } = compared;
   if (!bucket.terminal && best.mean < thresholds.misleading - ROUNDING) {
-    return { name: 'Misleading Plan', reason: `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream` };
+    return { name: 'Misleading Plan', reason: () => `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream` };
   }
-  const returns = measured.flatMap((alternative) => alternative.returns);
-  const range = returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b));
   if (range < thresholds.ambiguity - ROUNDING) {
-    return { name: 'Evaluator Ambiguity', reason: `all returns lie within ${show(range)} < ${thresholds.ambiguity}` };
+    return { name: 'Evaluator Ambiguity', reason: () => `all returns lie within ${show(range)} < ${thresholds.ambiguity}` };
   }
-  const real = measured.find((alternative) => alternative.real);
-  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) return shiftVerdict(best, real, thresholds);
-  const unshifted = real === undefined ? 'the real message has no return' : `best ${show(best.mean)} - real ${show(real.mean)} = ${show(best.mean - real.mean)} is not > ${thresholds.shift}`;
-  return couplingVerdict(measured, thresholds.significance, unshifted);
+  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) return { name: 'Successful Credit Shift', reason: () => shiftReason(best, real, thresholds) };
+  if (variance !== null && variance.p !== null && variance.p >= thresholds.significance) {
+    return { name: 'Over-Coupling', reason: () => `variance within alternatives ${show(variance.within)} > variance of their means ${show(variance.between)}, ${variance.test}` };
+  }
+  return { name: UNCLASSIFIED, reason: () => `${unshiftedReason(best, real, thresholds)}, and ${uncoupledReason(variance, thresholds)}` };
 }
 
 /** The evidence of a verdict in one sentence: what decided, then the returns, what they cost, and the means. */
 export function evidenceOf(bucket: TaxonomyBucket, { reason }: Verdict): string {
-  return `${reason}; ${describe(bucket)}.`;
+  return `${reason()}; ${describe(bucket)}.`;
 }
 
 /** The message that a case is about: the one that was clicked, else the real one; null in a bucket that is still empty. */
@@ -74,7 +116,7 @@ export function messageOfCase(bucket: TaxonomyBucket): number | null {
 
 /** The four classes in their order, cases in the order of the buckets. @throws C3Error('input') for a return that is not finite */
 export function classifyBuckets(buckets: readonly TaxonomyBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): TaxonomyClass[] {
-  const verdicts = buckets.map((bucket) => ({ bucket, verdict: judgeBucket(bucket, thresholds) }));
+  const verdicts = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
   return TAXONOMY_CLASSES.map((name) => {
     const cases = verdicts.flatMap(({ bucket, verdict }) => {
       const message = messageOfCase(bucket);
@@ -97,35 +139,36 @@ function measure(bucket: TaxonomyBucket): Measured[] {
   });
 }
 
-function shiftVerdict(best: Measured, real: Measured, thresholds: TaxonomyThresholds): Verdict {
+function shiftReason(best: Measured, real: Measured, { shift }: TaxonomyThresholds): string {
   const interval = differenceInterval(best.returns, real.returns);
   const bounds =
     interval === null || interval.low === null || interval.high === null
       ? 'interval not measured'
       : `95 % interval ${show(interval.low)} to ${show(interval.high)} (${interval.method})`;
-  return {
-    name: 'Successful Credit Shift',
-    reason: `best ${show(best.mean)} (n=${best.returns.length}) - real ${show(real.mean)} (n=${real.returns.length}) = ${show(best.mean - real.mean)} > ${thresholds.shift}, ${bounds}`,
-  };
+  return `best ${show(best.mean)} (n=${best.returns.length}) - real ${show(real.mean)} (n=${real.returns.length}) = ${show(best.mean - real.mean)} > ${shift}, ${bounds}`;
 }
 
-/** @param unshifted why the rule before did not hold */
-function couplingVerdict(measured: readonly Measured[], significance: number, unshifted: string): Verdict {
-  const none = (reason: string): Verdict => ({ name: UNCLASSIFIED, reason: `${unshifted}, and ${reason}` });
-  if (measured.some(({ returns }) => returns.length < 2)) return none('not every alternative has two returns');
-  const returns = measured.flatMap((alternative) => alternative.returns);
+function unshiftedReason(best: Measured, real: Measured | undefined, { shift }: TaxonomyThresholds): string {
+  return real === undefined ? 'the real message has no return' : `best ${show(best.mean)} - real ${show(real.mean)} = ${show(best.mean - real.mean)} is not > ${shift}`;
+}
+
+function uncoupledReason(variance: Variance | null, { significance }: TaxonomyThresholds): string {
+  if (variance === null) return 'not every alternative has two returns';
+  if (variance.p === null) return `variance within alternatives ${show(variance.within)} is not > variance of their means ${show(variance.between)}`;
+  return `the alternatives differ, ${variance.test} < ${significance}`;
+}
+
+function varianceOf(measured: readonly Measured[], returns: readonly number[]): Variance {
   const degreesBetween = measured.length - 1;
   const degreesWithin = returns.length - measured.length;
   const within = measured.reduce((sum, alternative) => sum + squaredDeviations(alternative.returns), 0) / degreesWithin;
   const between = sampleVariance(measured.map((alternative) => alternative.mean)) ?? 0;
-  if (within <= between) return none(`variance within alternatives ${show(within)} is not > variance of their means ${show(between)}`);
+  if (within <= between) return { within, between, p: null, test: '' };
   const overall = mean(returns);
   const explained = measured.reduce((sum, alternative) => sum + alternative.returns.length * (alternative.mean - overall) ** 2, 0);
   const ratio = explained / degreesBetween / within;
   const p = fUpperTail(ratio, degreesBetween, degreesWithin);
-  const test = `F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}`;
-  if (p < significance) return none(`the alternatives differ, ${test} < ${significance}`);
-  return { name: 'Over-Coupling', reason: `variance within alternatives ${show(within)} > variance of their means ${show(between)}, ${test}` };
+  return { within, between, p, test: `F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}` };
 }
 
 /** The numbers behind every verdict: how many returns, what they cost, and the means. */

@@ -81,6 +81,16 @@ export class EngineService {
     }
   }
 
+  /** Reads in turns with other work; nothing else may close the store meanwhile. */
+  private async readingOn<Result>(work: (store: StoreReader) => Promise<Result>): Promise<Result> {
+    const own = this.store === undefined ? openStoreForReading(this.storePath) : null;
+    try {
+      return await this.tracked(work(own ?? this.writer()));
+    } finally {
+      own?.close();
+    }
+  }
+
   /** Trains or evaluates. Nothing is stored before data and model are loaded. @throws C3Error('engine') while another run is going on in this engine; CancelledError */
   async run(recipe: Recipe, control: RunControl, onRemark: (remark: string) => void = () => undefined): Promise<RunSummary> {
     return this.alone(() => this.train(recipe, null, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark));
@@ -250,13 +260,13 @@ export class EngineService {
   }
 
   /** The failure taxonomy of a run, for the command line. */
-  taxonomy(run: string, thresholds: TaxonomyThresholds): TaxonomyReport {
-    return this.reading((store) => taxonomyReport(store, run, readBuckets(store, run, protocolOfRun(store, run)), thresholds));
+  taxonomy(run: string, thresholds: TaxonomyThresholds): Promise<TaxonomyReport> {
+    return this.readingOn(async (store) => taxonomyReport(store, run, await readBuckets(store, run, protocolOfRun(store, run)), thresholds));
   }
 
   /** The failure taxonomy of a run for a panel; what was read of the run is kept for the next time. */
-  taxonomyView(params: TaxonomyParams): TaxonomyView {
-    return this.reading((store) => this.taxonomies.view(store, params, () => protocolOfRun(store, params.run)));
+  taxonomyView(params: TaxonomyParams): Promise<TaxonomyView> {
+    return this.readingOn((store) => this.taxonomies.view(store, params, () => protocolOfRun(store, params.run)));
   }
 
   /** Appends the user's label on a bucket. @throws C3Error('input') for a label that cannot be stored, C3Error('store') while another process writes */

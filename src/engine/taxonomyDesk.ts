@@ -1,10 +1,9 @@
 /** Keeps what was read of the runs looked at last, so that another threshold is an answer at once. */
 import type { TaxonomyParams, TaxonomyView } from '../shared/taxonomy.ts';
-import { TAXONOMY_THRESHOLDS } from '../shared/taxonomy.ts';
 import type { StoreReader } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { detectorReports } from './taxonomyReport.ts';
-import { readBuckets, taxonomyView, verdictsOf, type ReadRun } from './taxonomyView.ts';
+import { readBuckets, studyRun, taxonomyView, type ReadRun } from './taxonomyView.ts';
 
 /** Runs kept at most. */
 const KEPT = 2;
@@ -14,9 +13,9 @@ export class TaxonomyDesk {
   private readonly known = new Map<string, ReadRun>();
 
   /** @param protocolOf of the run, asked for when it is read @throws C3Error('input') for an unknown run or thresholds out of bounds */
-  view(store: StoreReader, params: TaxonomyParams, protocolOf: () => Protocol): TaxonomyView {
+  async view(store: StoreReader, params: TaxonomyParams, protocolOf: () => Protocol): Promise<TaxonomyView> {
     const { run, fresh } = params;
-    const read = (fresh ? undefined : this.known.get(run)) ?? readRun(store, run, protocolOf());
+    const read = (fresh ? undefined : this.known.get(run)) ?? (await readRun(store, run, protocolOf()));
     this.known.delete(run);
     this.known.set(run, read);
     for (const oldest of [...this.known.keys()].slice(0, -KEPT)) this.known.delete(oldest);
@@ -24,7 +23,6 @@ export class TaxonomyDesk {
   }
 }
 
-function readRun(store: StoreReader, run: string, protocol: Protocol): ReadRun {
-  const buckets = readBuckets(store, run, protocol);
-  return { buckets, published: verdictsOf(buckets, TAXONOMY_THRESHOLDS), ...detectorReports(store, run) };
+async function readRun(store: StoreReader, run: string, protocol: Protocol): Promise<ReadRun> {
+  return studyRun(await readBuckets(store, run, protocol), await detectorReports(store, run));
 }

@@ -1,6 +1,7 @@
 /** `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, the user's labels, and deterministic findings about its episodes. */
-import { DETECTORS, detect, type DetectedEpisode } from '../diagnostics/detectors.ts';
-import { classifyBuckets } from '../diagnostics/taxonomy.ts';
+import { setImmediate } from 'node:timers/promises';
+import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../diagnostics/detectors.ts';
+import { classifyBuckets, judge, studyBucket } from '../diagnostics/taxonomy.ts';
 import { C3Error, nearestName } from '../shared/errors.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { Episode, TaxonomyClass, TaxonomyClassName } from '../shared/records.ts';
@@ -9,7 +10,7 @@ import {
   type CaseLabel, type DetectorReport, type TaxonomyAgreement, type TaxonomyThresholds, type VerdictName,
 } from '../shared/taxonomy.ts';
 import type { StoreReader } from '../store/types.ts';
-import { agreementOf, verdictsOf, type RunBucket } from './taxonomyView.ts';
+import { agreementOf, type RunBucket } from './taxonomyView.ts';
 
 /** A label as it stands in the store, and the class of its bucket. */
 export interface ReportedLabel extends CaseLabel {
@@ -38,11 +39,18 @@ export interface TaxonomyReport {
 
 const PAGE = 500;
 const LISTED = 50;
+/** Episodes looked through before others get their turn. */
+const TURN = 50;
 
 /** What deterministic findings a run's last episodes show. */
-export function detectorReports(store: StoreReader, run: string): { readonly detectors: readonly DetectorReport[]; readonly episodes: number } {
+export async function detectorReports(store: StoreReader, run: string): Promise<{ readonly detectors: readonly DetectorReport[]; readonly episodes: number }> {
   const episodes = lastEpisodes(store, run);
-  const findings = episodes.map((episode) => ({ episode, found: detect(detected(store, episode)) }));
+  const findings: { readonly episode: Episode; readonly found: readonly Finding[] }[] = [];
+  for (const [index, episode] of episodes.entries()) {
+    // An engine that looks through episodes still answers a cancel in time.
+    if (index % TURN === 0) await setImmediate();
+    findings.push({ episode, found: detect(detected(store, episode)) });
+  }
   const detectors = DETECTORS.map((name): DetectorReport => {
     const own = findings.flatMap(({ episode, found }) => found.filter((finding) => finding.name === name).map((finding) => ({ ...finding, question: episode.question })));
     const present = own.filter((finding) => finding.present === true);
@@ -60,9 +68,9 @@ export function detectorReports(store: StoreReader, run: string): { readonly det
 }
 
 /** The report of a run. @param buckets all of the run's */
-export function taxonomyReport(store: StoreReader, run: string, buckets: readonly RunBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): TaxonomyReport {
+export async function taxonomyReport(store: StoreReader, run: string, buckets: readonly RunBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Promise<TaxonomyReport> {
   const classes = classifyBuckets(buckets, thresholds);
-  const verdicts = new Map(verdictsOf(buckets, thresholds).map(({ name }, index) => [buckets[index]?.id, name]));
+  const verdicts = new Map(buckets.map((bucket) => [bucket.id, judge(studyBucket(bucket), thresholds).name]));
   const stored = store.labelsOfRun(run);
   const newest = new Map(stored.map(({ bucket, id }) => [bucket, id]));
   const labels = stored.flatMap(({ id, bucket, ...label }): ReportedLabel[] => {
@@ -75,7 +83,7 @@ export function taxonomyReport(store: StoreReader, run: string, buckets: readonl
     buckets: buckets.length,
     thresholds,
     precedence: PRECEDENCE,
-    ...detectorReports(store, run),
+    ...(await detectorReports(store, run)),
     labels,
     agreement: agreementOf(labels.filter(({ current }) => current).map(({ automatic, name }) => [automatic, name])),
   };

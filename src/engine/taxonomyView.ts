@@ -1,6 +1,7 @@
 /** The taxonomy of a run as a panel asks for it again and again: the buckets are read once, thresholds and filters are tried on them. */
+import { setImmediate } from 'node:timers/promises';
 import { cohenKappa } from '../diagnostics/agreement.ts';
-import { evidenceOf, judgeBucket, messageOfCase, type TaxonomyBucket, type Verdict } from '../diagnostics/taxonomy.ts';
+import { evidenceOf, judge, messageOfCase, studyBucket, type BucketStudy, type TaxonomyBucket, type Verdict } from '../diagnostics/taxonomy.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { BucketOrigin } from '../shared/records.ts';
 import {
@@ -18,19 +19,21 @@ export interface RunBucket extends TaxonomyBucket {
 
 /** What was read of a run. */
 export interface ReadRun {
-  readonly buckets: readonly RunBucket[];
-  /** By the paper's thresholds, in the order of the buckets. */
+  /** In the order in which the buckets were appended. */
+  readonly studies: readonly BucketStudy<RunBucket>[];
+  /** By the paper's thresholds, in the same order. */
   readonly published: readonly Verdict[];
   readonly detectors: readonly DetectorReport[];
   readonly episodes: number;
 }
 
-const PAGE = 500;
+/** Buckets read before others get their turn: an engine that reads still answers a cancel in time. */
+const PAGE = 100;
 /** Characters of a question in a row. */
 const QUESTION = 400;
 
 /** All buckets of a run in the order in which they were appended. */
-export function readBuckets(store: StoreReader, run: string, protocol: Protocol): RunBucket[] {
+export async function readBuckets(store: StoreReader, run: string, protocol: Protocol): Promise<RunBucket[]> {
   const buckets: RunBucket[] = [];
   const questions = new Map<string, string>();
   for (let offset = 0; ; offset += PAGE) {
@@ -46,11 +49,22 @@ export function readBuckets(store: StoreReader, run: string, protocol: Protocol)
       });
     }
     if (page.length < PAGE) return buckets;
+    await setImmediate();
   }
 }
 
-export function verdictsOf(buckets: readonly TaxonomyBucket[], thresholds: TaxonomyThresholds): Verdict[] {
-  return buckets.map((bucket) => judgeBucket(bucket, thresholds));
+/** What was read, studied once. */
+export async function studyRun(buckets: readonly RunBucket[], findings: Pick<ReadRun, 'detectors' | 'episodes'>): Promise<ReadRun> {
+  const studies: BucketStudy<RunBucket>[] = [];
+  for (const [index, bucket] of buckets.entries()) {
+    studies.push(studyBucket(bucket));
+    if (index % PAGE === PAGE - 1) await setImmediate();
+  }
+  return { studies, published: verdictsOf(studies, TAXONOMY_THRESHOLDS), ...findings };
+}
+
+function verdictsOf(studies: readonly BucketStudy[], thresholds: TaxonomyThresholds): Verdict[] {
+  return studies.map((study) => judge(study, thresholds));
 }
 
 /** How labels agree with verdicts; a label in the user's own words is counted and left out. */
@@ -65,10 +79,10 @@ export function agreementOf(pairs: readonly (readonly [verdict: VerdictName, lab
  */
 export function taxonomyView(store: Pick<StoreReader, 'labelsOfRun'>, read: ReadRun, { run, thresholds, filter, limit }: TaxonomyParams): TaxonomyView {
   if (!areThresholds(thresholds)) throw new C3Error('input', 'A threshold of the taxonomy is out of its bounds; give a number of at least 0.');
-  const { buckets, published, detectors, episodes } = read;
-  const verdicts = sameThresholds(thresholds, TAXONOMY_THRESHOLDS) ? published : verdictsOf(buckets, thresholds);
+  const { studies, published, detectors, episodes } = read;
+  const verdicts = sameThresholds(thresholds, TAXONOMY_THRESHOLDS) ? published : verdictsOf(studies, thresholds);
   const labels = labelsByBucket(store, run);
-  const cases = buckets.map((bucket, index) => ({ bucket, verdict: verdicts[index], published: published[index], label: labels.get(bucket.id) ?? null }));
+  const cases = studies.map(({ bucket }, index) => ({ bucket, verdict: verdicts[index], published: published[index], label: labels.get(bucket.id) ?? null }));
   const judged = cases.flatMap(({ bucket, verdict, published: before, label }): Judged[] => (verdict === undefined || before === undefined ? [] : [{ bucket, verdict, published: before.name, label }]));
   const counted = (of: readonly VerdictName[], name: VerdictName): number => of.filter((one) => one === name).length;
   const now = judged.map(({ verdict }) => verdict.name);
@@ -76,11 +90,11 @@ export function taxonomyView(store: Pick<StoreReader, 'labelsOfRun'>, read: Read
   const matching = judged.filter((one) => passes(one, filter));
   return {
     run,
-    buckets: buckets.length,
+    buckets: studies.length,
     thresholds,
     counts: VERDICTS.map((name) => ({ name, count: counted(now, name), published: counted(before, name) })),
     changed: now.filter((name, index) => name !== before[index]).length,
-    roles: [...new Set(buckets.map(({ eventType }) => eventType))],
+    roles: [...new Set(studies.map(({ bucket: { eventType } }) => eventType))],
     agreement: agreementOf(judged.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const]))),
     detectors,
     episodes,

@@ -1,6 +1,7 @@
 /** The taxonomy panel's entry in the webview. */
 import '../common/common.css';
 import './style.css';
+import './cases.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';
 import { TaxonomyPanel } from './panel.ts';

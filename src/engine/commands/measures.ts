@@ -20,13 +20,12 @@ export async function taxonomy(args: readonly string[], context: CommandContext)
   const parsed = readArguments('taxonomy', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, thresholds: { type: 'string', multiple: true } }, 0);
   const given = parsed.values['thresholds'];
   const thresholds = parseThresholds(Array.isArray(given) ? given.map(String) : []);
-  await withService(storePath(parsed, context), (service) => {
+  await withService(storePath(parsed, context), async (service) => {
     const id = text(parsed, 'run');
     if (id === null) throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
-    const report = service.taxonomy(id, thresholds);
+    const report = await service.taxonomy(id, thresholds);
     if (parsed.values['json'] === true) print(JSON.stringify(report));
     else for (const line of taxonomyWords(report)) print(line);
-    return Promise.resolve();
   });
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { TAXONOMY_CLASSES, type TaxonomyClass } from '../../../src/shared/records.ts';
 import { TAXONOMY_THRESHOLDS } from '../../../src/shared/taxonomy.ts';
-import { classifyBuckets, evidenceOf, judgeBucket, type TaxonomyBucket } from '../../../src/diagnostics/taxonomy.ts';
+import { classifyBuckets, evidenceOf, judge, studyBucket, type TaxonomyBucket } from '../../../src/diagnostics/taxonomy.ts';
 
 type Returns = readonly (readonly (number | null)[])[];
 
@@ -112,7 +112,7 @@ describe('the four classes', () => {
   it('says of an unclassified bucket which rules it missed, and by how much', () => {
     const said = (returns: Returns): string => {
       const one = bucket(1, returns, terminal);
-      const verdict = judgeBucket(one);
+      const verdict = judge(studyBucket(one));
       assert.equal(verdict.name, 'unclassified');
       return evidenceOf(one, verdict);
     };

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { classifyBuckets } from '../../../src/diagnostics/taxonomy.ts';
 import { TaxonomyDesk } from '../../../src/engine/taxonomyDesk.ts';
 import { parseThresholds } from '../../../src/engine/taxonomyReport.ts';
-import { readBuckets, taxonomyView, verdictsOf, type ReadRun, type RunBucket } from '../../../src/engine/taxonomyView.ts';
+import { readBuckets, studyRun, taxonomyView, type RunBucket } from '../../../src/engine/taxonomyView.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyFilter, type TaxonomyThresholds, type TaxonomyView } from '../../../src/shared/taxonomy.ts';
 import type { Label } from '../../../src/store/types.ts';
@@ -20,7 +20,7 @@ const BUCKETS = [
   bucket(1, 'reasoner', [[0, 0], [0, 0]]), bucket(2, 'reasoner', [[1, 1], [1, 1]]), bucket(3, 'reasoner', [[0.5], [1]]),
   bucket(4, 'reasoner', [[1, 0, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0]]), bucket(5, 'actor', [[1]]), bucket(6, 'actor', [[1], [0]]),
 ];
-const READ: ReadRun = { buckets: BUCKETS, published: verdictsOf(BUCKETS, TAXONOMY_THRESHOLDS), detectors: [], episodes: 0 };
+const READ = await studyRun(BUCKETS, { detectors: [], episodes: 0 });
 
 function label(id: number, of: number, name: string): Label {
   return { id, message: null, bucket: of, name, note: '', author: 'you', createdAt: '2026-01-01' };
@@ -79,27 +79,27 @@ describe('a view of the taxonomy', () => {
 describe('what is read of a run', () => {
   const protocol = parseProtocol('[{"role": "reasoner", "prompt": "Plan."}, {"role": "actor", "prompt": "Act.", "depends_on": ["reasoner"]}]', 'pair.json');
 
-  it('holds the buckets of every origin, and is kept until it is asked for anew', (t) => {
+  it('holds the buckets of every origin, and is kept until it is asked for anew', async (t) => {
     const { writer, ...store } = temporaryStore();
     t.after(() => { store.remove(); });
     addRun(writer);
     const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0], [1, 1]] });
     assert.ok(tree);
-    const found = readBuckets(writer, RUN, protocol);
+    const found = await readBuckets(writer, RUN, protocol);
     assert.deepEqual(found.map(({ eventType, terminal, origin, alternatives }) => [eventType, terminal, origin, alternatives.map(({ returns }) => returns)]), [
       ['reasoner', false, 'training', [[1, 0], [1, 1]]], ['actor', true, 'training', [[1], [0]]], ['actor', true, 'training', [[1], [1]]],
     ]);
     const desk = new TaxonomyDesk();
     let read = 0;
-    const ask = (fresh: boolean, run = RUN): number => desk.view(writer, { run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 9, fresh }, () => { read += 1; return protocol; }).buckets;
-    assert.deepEqual([ask(false), read], [3, 1]);
+    const ask = async (fresh: boolean, run = RUN): Promise<number> => (await desk.view(writer, { run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 9, fresh }, () => { read += 1; return protocol; })).buckets;
+    assert.deepEqual([await ask(false), read], [3, 1]);
     addRequest(writer, tree.plan, ['another'], [1]);
-    assert.deepEqual([ask(false), read], [3, 1]);
-    assert.deepEqual([ask(true), read], [4, 2]);
+    assert.deepEqual([await ask(false), read], [3, 1]);
+    assert.deepEqual([await ask(true), read], [4, 2]);
     for (const other of ['b', 'c']) addRun(writer, other);
-    assert.deepEqual([ask(false, 'b'), ask(false), ask(false, 'c'), read], [0, 4, 0, 4]);
+    assert.deepEqual([await ask(false, 'b'), await ask(false), await ask(false, 'c'), read], [0, 4, 0, 4]);
     // Two are kept: the one asked for longest ago is read again.
-    assert.deepEqual([ask(false), read, ask(false, 'b'), read], [4, 4, 0, 4 + 1]);
+    assert.deepEqual([await ask(false), read, await ask(false, 'b'), read], [4, 4, 0, 4 + 1]);
   });
 });
 
