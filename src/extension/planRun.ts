@@ -8,7 +8,9 @@ import type { Reports } from './reports.ts';
 /** @throws C3Error with one sentence where the configuration cannot be planned */
 export async function planRun(engine: Engine, reports: Reports, file: Uri): Promise<void> {
   const name = basename(file.fsPath);
+  // Without its ending, by which the editor would take the plan for a configuration.
+  const title = `C3 plan of ${name.replace(/\.c3\.yaml$/u, '')}`;
   const client = engine.client();
   const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () => client.plan({ config: file.fsPath, overrides: [] }));
-  await reports.show(`C3 plan of ${name}`, `C3 plan of ${name}\n\n${planTable(plan)}\n`, ViewColumn.Beside);
+  await reports.show(title, `C3 plan of ${name}\n\n${planTable(plan)}\n`, ViewColumn.Beside);
 }

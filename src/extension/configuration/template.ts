@@ -2,7 +2,7 @@
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
 
-const WIDTH = 100;
+const WIDTH = 80;
 
 /** Keys that are written out; all others stand behind a #. */
 const WRITTEN: ReadonlyMap<string, string | null> = new Map([['title', 'My run'], ['method', null], ['seed', null], ['steps', null], ['instances_per_step', null], ['fanout', null], ['evaluator_budget', null], ['device', null]]);
