@@ -1,4 +1,5 @@
 /** The text that a new configuration begins with: every key with its words, those that one changes first ready to be changed. */
+import { wrapped } from '../wrapped.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
 
@@ -23,7 +24,7 @@ function keyBlock(key: ConfigKey): string {
   const names = choicesOf(key).map(([name]) => name);
   const words = key.kind === 'choice' ? `${key.description} One of: ${names.join(', ')}.` : key.description;
   const line = `${key.name}: ${valueOf(key)}`;
-  return [...wrapped(words).map((part) => `# ${part}`), WRITTEN.has(key.path) ? line : `# ${line}`].join('\n');
+  return [...wrapped(words, WIDTH).map((part) => `# ${part}`), WRITTEN.has(key.path) ? line : `# ${line}`].join('\n');
 }
 
 /** A section on one line, so that one # is before it; a short form where that says the same. */
@@ -34,12 +35,4 @@ function valueOf(key: ConfigKey): string {
   if (short !== undefined) return valueWords(short.default);
   if (key.kind !== 'section' || key.nullable) return valueWords(key.default);
   return `{${key.keys.map((inner) => `${inner.name}: ${valueWords(inner.default)}`).join(', ')}}`;
-}
-
-function wrapped(words: string): string[] {
-  return words.split(' ').reduce<string[]>((lines, word) => {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > WIDTH) return [...lines, word];
-    return [...lines.slice(0, -1), `${last} ${word}`];
-  }, []);
 }
