@@ -35,10 +35,10 @@ function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fi
 
 /** One line for each thing that is counted: roles can be many. */
 function costLines({ steps, perStep, perEvaluation, total }: RunPlan['budget']): string[] {
-  const costs = [perStep, perEvaluation, total];
+  const costs = [total, perStep, perEvaluation];
   const line = (name: string, count: (cost: WorkCost) => number): string[] => [name, ...costs.map((cost) => count(cost).toLocaleString('en'))];
   const table = [
-    ['', 'a step', 'an evaluation', `${String(steps)} ${steps === 1 ? 'step' : 'steps'} in all`],
+    ['', `${String(steps)} ${steps === 1 ? 'step' : 'steps'} in all`, 'a step', 'an evaluation'],
     line('evaluator calls', ({ evaluatorCalls }) => evaluatorCalls),
     ...Object.keys(total.decisions).map((role) => line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0)),
     line('new tokens', ({ tokens }) => tokens),

@@ -3,16 +3,16 @@ import { wrapped } from '../wrapped.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
 
-const WIDTH = 80;
+const WIDTH = 72;
 
 /** Keys that are written out; all others stand behind a #. */
 const WRITTEN: ReadonlyMap<string, string | null> = new Map([['title', 'My run'], ['method', null], ['seed', null], ['steps', null], ['instances_per_step', null], ['fanout', null], ['evaluator_budget', null], ['device', null]]);
 
 const HEAD = [
   '# A run: who speaks, on what, and how the team learns from it.',
-  '# As it stands, it trains the bundled team. Every key can be left out: what stands',
-  '# behind a # is the default; take the # away to change it. Ctrl+Space lists keys and',
-  '# values, and resting on one says what it means.',
+  '# As it stands, it trains the bundled team. Every key can be left out:',
+  '# what stands behind a # is the default; take the # away to change it.',
+  '# Ctrl+Space lists keys and values, and resting on one says what it means.',
 ];
 
 /** A configuration that can be run as it stands. With every `#` before a key taken away it still says the defaults, but for its title. */
