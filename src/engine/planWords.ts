@@ -1,9 +1,10 @@
-/** Model facts and self-tests as people at a terminal read them. */
-import type { ModelFacts, SelfTestStep } from '../shared/models.ts';
-import { oneLine } from '../shared/oneLine.ts';
+/** Model facts, plans and self-tests as people at a terminal read them. */
+import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../shared/models.ts';
 import { bytesWords, countWords } from '../shared/sizes.ts';
+import { oneLine } from './words.ts';
 
 const LONGEST = 200;
+const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'host', device: 'accelerator' };
 const whole = (value: number): string => value.toLocaleString('en-US');
 
 /** Names and values, one line each. */
@@ -24,3 +25,21 @@ export function factsTable(facts: ModelFacts): string {
 
 /** One step of a self-test: its name, what came out, how long it took. */
 export const stepLine = ({ name, passed, seconds, detail }: SelfTestStep): string => `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${oneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
+
+/** Items and totals, advice, then what the run may cost. */
+export function planTable({ memory, budget }: RunPlan): string {
+  const items = memory.items.map(({ name, place, bytes }) => row(name, PLACES[place], bytesWords(bytes)));
+  const totals = memory.totals.map(({ place, bytes, available, fits }) => {
+    const verdict = fits === null ? 'how much there is, is not known' : `${fits ? 'fits' : 'DOES NOT FIT'} in ${bytesWords(available ?? 0)}`;
+    return `${row('together', PLACES[place], bytesWords(bytes))}  ${verdict}`;
+  });
+  const roles = Object.keys(budget.total.decisions);
+  const columns = ['', 'evaluator calls', ...roles.map((role) => oneLine(role, 20)), 'new tokens'];
+  const cells = (name: string, { evaluatorCalls, decisions, tokens }: WorkCost): string[] => [name, whole(evaluatorCalls), ...roles.map((role) => whole(decisions[role] ?? 0)), whole(tokens)];
+  const table = [columns, cells('a step', budget.perStep), cells('an evaluation', budget.perEvaluation), cells(`in all, ${String(budget.steps)} steps`, budget.total)];
+  const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
+  const aligned = table.map((line) => line.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  '));
+  return ['Memory, at most', ...items, ...totals, ...memory.advice, '', 'Cost, at most', ...aligned.map((line) => `  ${line}`)].join('\n');
+}
+
+const row = (name: string, place: string, bytes: string): string => `  ${name.padEnd(40)}${place.padEnd(12)}${bytes.padStart(9)}`;

@@ -3,17 +3,15 @@ import { EventEmitter, Uri, ViewColumn, window, workspace } from 'vscode';
 import { Disposables } from './disposables.ts';
 
 const SCHEME = 'c3-report';
-/** A report whose text went with an earlier window. */
-const GONE = 'This report was made before the window was loaded again. Ask for it anew.\n';
 
 export class Reports {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<Uri>());
+  /** The newest text of each title, for as long as the window lives: a closed report can be gone back to. */
   private readonly texts = new Map<string, string>();
 
   constructor() {
-    this.disposables.add(workspace.registerTextDocumentContentProvider(SCHEME, { onDidChange: this.changed.event, provideTextDocumentContent: (uri) => this.texts.get(uri.path) ?? GONE }));
-    this.disposables.add(workspace.onDidCloseTextDocument(({ uri }) => { if (uri.scheme === SCHEME) this.texts.delete(uri.path); }));
+    this.disposables.add(workspace.registerTextDocumentContentProvider(SCHEME, { onDidChange: this.changed.event, provideTextDocumentContent: (uri) => this.texts.get(uri.path) ?? '' }));
   }
 
   /** Shows a report under its title; an older one of the same title is replaced. */

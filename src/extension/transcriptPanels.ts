@@ -16,9 +16,9 @@ export class TranscriptPanels {
     this.services = services;
   }
 
-  /** The panel that has the focus, if a transcript has it. */
+  /** The panel that has the focus, or was last looked at: a command that is given elsewhere, as in the walkthrough, means that one. */
   get active(): TranscriptPanel | undefined {
-    return this.panels.find((candidate) => candidate.panel.active);
+    return this.panels.find((candidate) => candidate.panel.active) ?? this.panels.at(-1);
   }
 
   /** Shows a message in its transcript; `beside` asks for a panel of its own. */

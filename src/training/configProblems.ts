@@ -90,9 +90,10 @@ function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
 function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
   if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => unknownKey(known, path, name));
-  const given = scalarAt(value, path);
-  const nearest = issue.code === 'invalid_value' && typeof given === 'string' ? nearestName(given, issue.values.map(String)) : undefined;
-  return [{ path, of: 'value', sentence: `${issue.message}.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`, nearest: nearest ?? null }];
+  if (issue.code !== 'invalid_value') return [{ path, of: 'value', sentence: `${issue.message}.`, nearest: null }];
+  const [given, names] = [scalarAt(value, path), issue.values.map(String)];
+  const nearest = typeof given === 'string' ? nearestName(given, names) : undefined;
+  return [{ path, of: 'value', sentence: `${nearest === undefined ? 'must' : `did you mean ${nearest}? It must`} be one of ${names.join(', ')}.`, nearest: nearest ?? null }];
 }
 
 function unknownKey(known: Known, path: KeyPath, name: string): Problem {

@@ -1,14 +1,13 @@
 /** `c3 model`, `plan`, `generate` and `score`: what a folder is, what a run would need, what a model says and how likely it finds texts. */
 import { resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
-import { planTable } from '../../shared/planTable.ts';
 import { readArguments, text, whole, type ParsedArguments } from '../arguments.ts';
 import { generateLines } from '../generateLines.ts';
 import { withLineModel } from '../lineModel.ts';
 import { inspectModel } from '../modelFacts.ts';
 import { testModel } from '../modelTest.ts';
 import { planRun } from '../plan.ts';
-import { factsTable, stepLine } from '../planWords.ts';
+import { factsTable, planTable, stepLine } from '../planWords.ts';
 import { readRecipe } from '../recipe.ts';
 import { scoreLines } from '../scoreLines.ts';
 import { JSON_FLAG, loadingPrinter, print, type CommandContext } from './support.ts';

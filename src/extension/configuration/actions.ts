@@ -4,6 +4,8 @@ import { Disposables } from '../disposables.ts';
 import type { Services } from '../services.ts';
 
 const TOP = new Range(0, 0, 0, 0);
+/** The editor shows no plain space behind an icon. */
+const GAP = '\u00a0';
 
 export class ConfigurationActions implements CodeLensProvider {
   private readonly disposables = new Disposables();
@@ -40,13 +42,13 @@ export class ConfigurationActions implements CodeLensProvider {
 
   private commands(document: TextDocument): Command[] {
     const { uri } = document;
-    if (!workspace.isTrusted) return [{ title: '$(shield) Starting and planning need a trusted workspace', command: 'workbench.trust.manage' }];
+    if (!workspace.isTrusted) return [{ title: `$(shield)${GAP}Starting and planning need a trusted workspace`, command: 'workbench.trust.manage' }];
     const errors = this.problemsOf(document).filter(({ severity }) => severity === DiagnosticSeverity.Error);
     const [first] = errors;
-    if (first !== undefined) return [{ title: `$(error) ${errors.length === 1 ? '1 problem keeps' : `${String(errors.length)} problems keep`} this run from starting`, ...showCommand(uri, first.range) }];
+    if (first !== undefined) return [{ title: `$(error)${GAP}${errors.length === 1 ? '1 problem keeps' : `${String(errors.length)} problems keep`} this run from starting`, ...showCommand(uri, first.range) }];
     return [
-      this.services.runs.running ? { title: '$(loading~spin) A run goes on', command: 'c3.openDashboard' } : { title: '$(play) Start this run', command: 'c3.startRun', arguments: [uri] },
-      { title: '$(dashboard) Plan memory and budget', command: 'c3.planRun', arguments: [uri] },
+      this.services.runs.running ? { title: `$(loading~spin)${GAP}A run goes on`, command: 'c3.openDashboard' } : { title: `$(play)${GAP}Start this run`, command: 'c3.startRun', arguments: [uri] },
+      { title: `$(dashboard)${GAP}Plan memory and budget`, command: 'c3.planRun', arguments: [uri] },
     ];
   }
 }

@@ -97,10 +97,9 @@ function startOf(key: ConfigKey, flow: boolean): string {
   return key.kind === 'list' ? `[\${1:${escaped(value.slice(1, -1))}}]` : `\${1:${escaped(value)}}`;
 }
 
-function valueSuggestions(key: ConfigKey, { path, space }: ValuePlace): Suggestion[] {
+function valueSuggestions(key: ConfigKey, { space }: ValuePlace): Suggestion[] {
   const named = withNames(key);
-  // An item of a list has no default of its own.
-  const usual = typeof path.at(-1) === 'number' ? null : defaultWords(named);
+  const usual = defaultWords(named);
   const item = (label: string, markdown: string): Suggestion => ({
     label,
     snippet: `${space ? ' ' : ''}${escaped(label)}`,
@@ -110,9 +109,9 @@ function valueSuggestions(key: ConfigKey, { path, space }: ValuePlace): Suggesti
     goesOn: false,
   });
   const choices = [...named.choices.keys()].map((name) => item(name, choiceMarkdown(named, name)));
-  const plain = named.kind === 'boolean' ? ['true', 'false'] : [];
-  const more = [...(key.nullable ? ['null'] : []), ...(usual === null || choices.some(({ label }) => label === usual) ? [] : [usual])];
-  return [...choices, ...[...new Set([...plain, ...more])].map((label) => item(label, keyMarkdown(key)))];
+  // No numbers: Enter behind a 3 would take an offered 36.
+  const plain = [...(named.kind === 'boolean' ? ['true', 'false'] : []), ...(key.nullable ? ['null'] : [])];
+  return [...choices, ...plain.map((label) => item(label, keyMarkdown(key)))];
 }
 
 /** The key whose names a bare value may have: a section's own, where it has a short form. */

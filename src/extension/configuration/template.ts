@@ -1,16 +1,18 @@
 /** The text that a new configuration begins with: every key with its words, those that one changes first ready to be changed. */
+import { wrapped } from '../wrapped.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
 
-const WIDTH = 100;
+const WIDTH = 72;
 
 /** Keys that are written out; all others stand behind a #. */
 const WRITTEN: ReadonlyMap<string, string | null> = new Map([['title', 'My run'], ['method', null], ['seed', null], ['steps', null], ['instances_per_step', null], ['fanout', null], ['evaluator_budget', null], ['device', null]]);
 
 const HEAD = [
-  '# A run: who speaks, on what, and how the team learns from it. As it stands, it trains the bundled team.',
-  '# Every key can be left out. What stands behind a # is the default; take the # away to change it.',
-  '# Suggestions list keys and values (Ctrl+Space), and resting on a key says what it means.',
+  '# A run: who speaks, on what, and how the team learns from it.',
+  '# As it stands, it trains the bundled team. Every key can be left out:',
+  '# what stands behind a # is the default; take the # away to change it.',
+  '# Ctrl+Space lists keys and values, and resting on one says what it means.',
 ];
 
 /** A configuration that can be run as it stands. With every `#` before a key taken away it still says the defaults, but for its title. */
@@ -22,7 +24,7 @@ function keyBlock(key: ConfigKey): string {
   const names = choicesOf(key).map(([name]) => name);
   const words = key.kind === 'choice' ? `${key.description} One of: ${names.join(', ')}.` : key.description;
   const line = `${key.name}: ${valueOf(key)}`;
-  return [...wrapped(words).map((part) => `# ${part}`), WRITTEN.has(key.path) ? line : `# ${line}`].join('\n');
+  return [...wrapped(words, WIDTH).map((part) => `# ${part}`), WRITTEN.has(key.path) ? line : `# ${line}`].join('\n');
 }
 
 /** A section on one line, so that one # is before it; a short form where that says the same. */
@@ -33,12 +35,4 @@ function valueOf(key: ConfigKey): string {
   if (short !== undefined) return valueWords(short.default);
   if (key.kind !== 'section' || key.nullable) return valueWords(key.default);
   return `{${key.keys.map((inner) => `${inner.name}: ${valueWords(inner.default)}`).join(', ')}}`;
-}
-
-function wrapped(words: string): string[] {
-  return words.split(' ').reduce<string[]>((lines, word) => {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > WIDTH) return [...lines, word];
-    return [...lines.slice(0, -1), `${last} ${word}`];
-  }, []);
 }

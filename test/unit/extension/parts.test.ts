@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { Disposables } from '../../../src/extension/disposables.ts';
 import { doctorText } from '../../../src/extension/doctorReport.ts';
+import { planReport } from '../../../src/extension/planReport.ts';
 import { Throttle } from '../../../src/extension/throttle.ts';
 import { webviewPage } from '../../../src/extension/webviewPage.ts';
 
@@ -61,4 +62,34 @@ test('the doctor says of every provider whether it is there and what its self-te
   assert.match(text, /^ {2}cpu {5}available {2}passed$/m);
   assert.match(text, /^ {2}webgpu {2}not used {3}self-test not run$/m);
   assert.match(text, /^ {2}\/a\/c3\.sqlite\n {2}healthy$/m);
+});
+
+test('a plan is a narrow document with the verdict before the numbers, and the advice in lines', () => {
+  const cost = (factor: number): { evaluatorCalls: number; decisions: Record<string, number>; tokens: number } => ({ evaluatorCalls: 8 * factor, decisions: { reasoner: 4 * factor, actor: 8 * factor }, tokens: 1000 * factor });
+  const item = (name: string, bytes: number): { name: string; place: 'host'; bytes: number; advice: null } => ({ name, place: 'host', bytes, advice: null });
+  const budget = { steps: 2, perStep: cost(1), perEvaluation: cost(2), total: cost(1234) };
+  const fits = planReport('a.c3.yaml', { memory: { items: [item('Program and store', 9e6), item('Weights', 120e6)], totals: [{ place: 'host', bytes: 129e6, available: 8e9, fits: true }], advice: [] }, budget });
+  assert.equal(
+    fits,
+    [
+      'C3 plan of a.c3.yaml',
+      '',
+      'Main memory: fits',
+      '  at most 129 MB needed, 8 GB there',
+      '    9 MB  Program and store',
+      '  120 MB  Weights',
+      '',
+      'Cost, at most',
+      '                     2 steps in all  a step  an evaluation',
+      '  evaluator calls             9,872       8             16',
+      '  reasoner messages           4,936       4              8',
+      '  actor messages              9,872       8             16',
+      '  new tokens              1,234,000   1,000          2,000',
+      '',
+    ].join('\n'),
+  );
+  const advice = ['sampling.max_new_tokens: 24 saves 5 GB, and it takes no more than one line of a file to say so.', 'Together they are enough.'];
+  const lacks = planReport('b.c3.yaml', { memory: { items: [], totals: [{ place: 'host', bytes: 9e9, available: 8e9, fits: false }, { place: 'device', bytes: 1e9, available: null, fits: null }], advice }, budget });
+  assert.match(lacks, /Main memory: DOES NOT FIT\n {2}at most 9 GB needed, 8 GB there\n\nDevice memory\n {2}at most 1 GB needed, how much there is, is not known\n\nWhat to change, the most effective first\n1\. {2}sampling[^\n]*\n {4}\S[^\n]*\n2\. {2}Together/u);
+  assert.ok(lacks.split('\n').every((line) => line.length <= 64));
 });

@@ -30,7 +30,7 @@ describe('checkConfig', () => {
       /^2:1 stepz \| stepz: is no known key; did you mean steps\?$/,
       /^4:3 lerning_rate \| ppo\.lerning_rate: is no known key; did you mean learning_rate\?$/,
       /^5:11 many \| ppo\.epochs: .*expected number/,
-      /^8:9 ppo \| method: .*Did you mean mappo\?$/,
+      /^8:9 ppo \| method: did you mean mappo\? It must be one of c3, .*, sft\.$/,
       /^9:25 0 \| sampling\.temperature: /,
       /^9:35 2 \| sampling\.top_p: /,
     );
@@ -51,7 +51,7 @@ describe('checkConfig', () => {
   });
 
   it('marks an item of a list, and a bare value that stands for a section', () => {
-    assertFound('adapter:\n  target_modules: [v_proj, q_pro]\ndevice: webgpuu\n', /^2:28 q_pro \| adapter\.target_modules\[1\]: .*mean q_proj\?$/, /^3:9 webgpuu \| device\.provider: .*mean webgpu\?$/);
+    assertFound('adapter:\n  target_modules: [v_proj, q_pro]\ndevice: webgpuu\n', /^2:28 q_pro \| adapter\.target_modules\[1\]: .*mean q_proj\? /, /^3:9 webgpuu \| device\.provider: .*mean webgpu\? /);
     assertFound('fanout: [2, -1]\n', /^1:13 -1 \| fanout\[1\]: /);
   });
 

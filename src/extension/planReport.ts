@@ -1,0 +1,48 @@
+/** A run's plan as a document that is read beside its configuration: narrow, with the verdict first. */
+import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../shared/models.ts';
+import { bytesWords } from '../shared/sizes.ts';
+import { wrapped } from './wrapped.ts';
+
+const WIDTH = 60;
+const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', device: 'Device memory' };
+/** Characters of a role's name. */
+const ROLE = 20;
+
+/** @param name of the configuration's file */
+export function planReport(name: string, { memory, budget }: RunPlan): string {
+  const advice = memory.advice.flatMap((sentence, index) => wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${String(index + 1)}.`.padEnd(4) : '    '}${line}`));
+  return [
+    `C3 plan of ${name}`,
+    ...memory.totals.flatMap((total) => ['', ...memoryLines(memory, total)]),
+    ...(advice.length === 0 ? [] : ['', 'What to change, the most effective first', ...advice]),
+    '',
+    'Cost, at most',
+    ...costLines(budget),
+    '',
+  ].join('\n');
+}
+
+function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fits }: MemoryTotal): string[] {
+  const verdict = fits === null ? '' : fits ? ': fits' : ': DOES NOT FIT';
+  const own = items.filter((item) => item.place === place).map((item) => [bytesWords(item.bytes), item.name] as const);
+  const width = Math.max(0, ...own.map(([size]) => size.length));
+  return [
+    `${PLACES[place]}${verdict}`,
+    `  at most ${bytesWords(bytes)} needed, ${available === null ? 'how much there is, is not known' : `${bytesWords(available)} there`}`,
+    ...own.map(([size, item]) => `  ${size.padStart(width)}  ${item}`),
+  ];
+}
+
+/** One line for each thing that is counted: roles can be many. */
+function costLines({ steps, perStep, perEvaluation, total }: RunPlan['budget']): string[] {
+  const costs = [total, perStep, perEvaluation];
+  const line = (name: string, count: (cost: WorkCost) => number): string[] => [name, ...costs.map((cost) => count(cost).toLocaleString('en'))];
+  const table = [
+    ['', `${String(steps)} ${steps === 1 ? 'step' : 'steps'} in all`, 'a step', 'an evaluation'],
+    line('evaluator calls', ({ evaluatorCalls }) => evaluatorCalls),
+    ...Object.keys(total.decisions).map((role) => line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0)),
+    line('new tokens', ({ tokens }) => tokens),
+  ];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return table.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`);
+}
