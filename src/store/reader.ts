@@ -6,6 +6,7 @@ import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
+import { runCreditReaders } from './readRunCredits.ts';
 import { runReaders } from './readRuns.ts';
 import { searchReaders } from './readSearch.ts';
 import { outlineReaders, treeReader } from './readTrees.ts';
@@ -47,6 +48,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
     return {
       path: session.path,
       ...runReaders(session),
+      ...runCreditReaders(session),
       ...iterationReaders(session),
       ...accountReader(session),
       ...diagnosticReaders(session),
