@@ -20,6 +20,8 @@ const CONTEXT_CHARACTERS = 200_000;
 const QUESTION_CHARACTERS = 20_000;
 /** Messages whose tokens are counted for the cost of a bucket. */
 const COUNTED = 5_000;
+/** Alternatives among which credits are computed where none are stored: each is compared with all others. */
+const COMPARED = 512;
 
 /**
  * Reads what is known of one message.
@@ -79,6 +81,7 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
   const replays = store.replaysOfBucket(id);
   const verdicts = store.verdictsOfBucket(id);
   allowance.omit('alternatives', bucket.alternatives.length - ALTERNATIVES);
+  if (bucket.alternatives.length > COMPARED) allowance.omit('credits that are not stored, of buckets with very many alternatives', 1);
   const credits = creditsOf(store, bucket);
   const messages = store.messages(bucket.alternatives.map(({ decision }) => decision));
   const shapes = new Map<string, Shape>();
@@ -109,10 +112,10 @@ function shapeMessages(store: StoreReader, { run, iteration, instance }: BucketV
   return store.outline({ run, phase: 'replay', iteration, instance }).messages.map(({ id }) => id);
 }
 
-/** What was stored of each alternative, the newest of each estimator; leave-one-out and full mean are computed where nothing is stored and two alternatives have a return. */
+/** What was stored of each alternative, the newest of each estimator; leave-one-out and full mean are computed where nothing is stored, two alternatives have a return, and there are not very many. */
 function creditsOf(store: Pick<StoreReader, 'credits'>, { id, alternatives }: BucketView): ReadonlyMap<number, readonly EstimatedCredit[]> {
   const found = new Map<number, Map<string, EstimatedCredit>>(alternatives.map(({ decision }) => [decision, new Map()]));
-  if (alternatives.filter(({ returns }) => returns.some((value) => value !== null)).length >= 2) {
+  if (alternatives.length <= COMPARED && alternatives.filter(({ returns }) => returns.some((value) => value !== null)).length >= 2) {
     for (const estimator of ESTIMATORS) {
       for (const [index, credit] of creditBucket(alternatives, estimator).entries()) {
         if (credit !== null) found.get(alternatives[index]?.decision ?? -1)?.set(estimator, { ...credit, stored: false });

@@ -72,7 +72,7 @@ function worths({ buckets, message }: FindingReport): readonly Worth[] {
 function worthTable(report: FindingReport): string {
   const all = worths(report);
   if (all.length === 0) return `<p class="none">${NOT_MEASURED}: there are not two alternatives with a return to compare.</p>`;
-  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a></td><td>${signed(credit.value)}</td><td>${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td><td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
+  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a></td><td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td><td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
   const missing = all.some(({ credit }) => credit.estimator === 'remove') ? '' : `<p class="note">Remove (empty message): ${NOT_MEASURED}, as it was never replayed with nothing in its place.</p>`;
   return `${table('What the message was worth', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}${missing}`;
 }

@@ -65,6 +65,7 @@ details.branch, details.alternative { padding-left: 12px; border-left: 2px solid
 td.text { min-width: 200px; text-align: left; overflow-wrap: anywhere; }
 td.left, .second-left th:nth-child(2), .last-left th:last-child { text-align: left; }
 .last-left td:last-child { white-space: nowrap; }
+td.whole { white-space: nowrap; }
 small.question { white-space: normal; }
 .numbers { width: auto; min-width: 50%; }
 figure { margin: 12px 0; }

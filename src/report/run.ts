@@ -1,17 +1,18 @@
 /** The report of a run, read from the store: pure but for the reading, and the same for the same store. */
 import { meanInterval } from '../credit/interval.ts';
-import type { BucketView, Credit, Episode, Interval, Ledger, Step } from '../shared/records.ts';
-import type { StoreReader } from '../store/types.ts';
+import type { Episode, Interval, Ledger, Step } from '../shared/records.ts';
+import type { RunCredit, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
-import { keyOf, reportedRun, tally } from './finding.ts';
-import { REPORT_VERSION, type Cost, type CreditedMessage, type ReportedStep, type RoleCredits, type RunReport, type Verified } from './types.ts';
+import { keyOf, reportedRun } from './finding.ts';
+import { REPORT_VERSION, type Cost, type CreditedMessage, type ReportedStep, type RoleCredits, type RunReport } from './types.ts';
 
-const PAGE = 500;
+const PAGE = 5_000;
 /** Points of the learning curve, and episodes that are read for their intervals. */
 const STEPS = 200;
 const EPISODES = 200_000;
-/** The newest so many buckets are read. */
-const BUCKETS = 10_000;
+/** Credits that are read, those of the newest buckets, and how many at once. */
+const CREDITS = 1_000_000;
+const CREDIT_PAGE = 250_000;
 const CREDITED = 20;
 const CREDITED_CHARACTERS = 1_000;
 const CONFIGURATION_CHARACTERS = 50_000;
@@ -24,14 +25,16 @@ export function runReport(store: StoreReader, id: string): RunReport {
   const allowance = new Allowance();
   const record = store.run(id);
   const steps = stepsOf(store, id, allowance);
-  const buckets = readBuckets(store, id, allowance);
+  const credits = readCredits(store, id, allowance);
+  const verified = store.verdictsOfRun(id);
   const configuration = keyOf(store.runConfig(id), 'config');
   const { store: _, ...summary } = record.summary ?? { store: '' };
   return {
     report: 'run', version: REPORT_VERSION, run: reportedRun(store, id),
     summary: 'run' in summary ? summary : null,
-    steps, cost: costOf(store, id), replays: buckets.replays, creditByRole: buckets.byRole,
-    credited: buckets.credited.map(([bucket, index, question]) => creditedMessage(bucket, index, question, allowance)).filter((one) => one !== null),
+    steps, cost: costOf(store, id), creditByRole: credits.byRole,
+    replays: { requests: store.countBuckets({ run: id, origin: 'request' }), replays: verified.identical + verified.different + verified.notComparable + verified.unverified, verified },
+    credited: credits.clearest.map((credit) => creditedMessage(store, credit, allowance)).filter((one) => one !== null),
     configuration: allowance.excerpt(configuration === undefined ? '' : JSON.stringify(configuration, null, 2), CONFIGURATION_CHARACTERS),
     leftOut: allowance.leftOut,
   };
@@ -83,57 +86,44 @@ function costOf(store: StoreReader, run: string): RunReport['cost'] {
 
 const pickCost = ({ evaluatorCalls, tokens, decisions }: Pick<Ledger, 'evaluatorCalls' | 'tokens' | 'decisions'>, seconds: number | null): Cost & { readonly seconds: number | null } => ({ evaluatorCalls, tokens, decisions, seconds });
 
-type Credited = readonly [bucket: BucketView, index: number, question: string];
-
-interface ReadBuckets {
-  readonly replays: RunReport['replays'];
+interface ReadCredits {
   readonly byRole: readonly RoleCredits[];
-  /** The alternatives whose credit is clearest, each message once. */
-  readonly credited: readonly Credited[];
+  /** The clearest, each message once. */
+  readonly clearest: readonly RunCredit[];
 }
 
-function readBuckets(store: StoreReader, run: string, allowance: Allowance): ReadBuckets {
-  const total = store.countBuckets({ run });
-  const from = Math.max(0, total - BUCKETS);
-  allowance.omit('older buckets', from);
+function readCredits(store: StoreReader, run: string, allowance: Allowance): ReadCredits {
   const credits = new Map<string, number[]>();
-  let best: { readonly clear: number; readonly size: number; readonly bucket: BucketView; readonly index: number; readonly message: number }[] = [];
-  let verified: Verified = { identical: 0, different: 0, notComparable: 0, unverified: 0 };
-  let [requests, replays] = [0, 0];
-  for (let offset = from; offset < total; offset += PAGE) {
-    for (const bucket of store.bucketsOfRun({ run, offset, limit: PAGE })) {
-      const found = store.verdictsOfBucket(bucket.id);
-      verified = sum(verified, tally(found));
-      replays += found.length;
-      if (bucket.origin === 'request') requests++;
-      for (const [index, { credit, decision }] of bucket.alternatives.entries()) {
-        if (credit === null) continue;
-        if (bucket.origin === 'training') {
-          const own = credits.get(bucket.eventType) ?? [];
-          own.push(credit.value);
-          credits.set(bucket.eventType, own);
-        }
-        best.push({ clear: clearOf(credit), size: Math.abs(credit.value), bucket, index, message: decision });
-      }
+  let best: readonly RunCredit[] = [];
+  for (let offset = 0; ; offset += CREDIT_PAGE) {
+    const page = store.creditsOfRun(run, offset, CREDIT_PAGE);
+    for (const { origin, eventType, value } of page) {
+      if (origin !== 'training') continue;
+      const own = credits.get(eventType) ?? [];
+      own.push(value);
+      credits.set(eventType, own);
     }
-    best = clearest(best);
+    best = clearest([...best, ...page]);
+    if (page.length < CREDIT_PAGE) break;
+    if (offset + CREDIT_PAGE >= CREDITS) {
+      allowance.omit('credits of older buckets, at least', store.creditsOfRun(run, CREDITS, CREDIT_PAGE).length);
+      break;
+    }
   }
-  const byRole = [...credits].map(([role, values]) => rolesCredits(role, values));
-  return { replays: { requests, replays, verified }, byRole, credited: best.map(({ bucket, index }) => [bucket, index, store.instance(bucket.instance).question]) };
+  return { byRole: [...credits].sort(([a], [b]) => (a < b ? -1 : 1)).map(([role, values]) => rolesCredits(role, values)), clearest: best };
 }
 
 /** How far the interval stays from 0; 0 where it holds it, or is not known. */
-function clearOf({ low, high }: Credit): number {
+function clearOf({ low, high }: RunCredit): number {
   return low === null || high === null ? 0 : Math.max(0, low, -high);
 }
 
 /** The clearest, then the largest in size; of equals the message that was said first. */
-function clearest<Item extends { readonly clear: number; readonly size: number; readonly message: number }>(all: readonly Item[]): Item[] {
+function clearest(all: readonly RunCredit[]): readonly RunCredit[] {
   const once = new Set<number>();
-  return all.toSorted((a, b) => b.clear - a.clear || b.size - a.size || a.message - b.message).filter(({ message }) => !once.has(message) && once.add(message)).slice(0, CREDITED);
+  const ordered = all.toSorted((a, b) => clearOf(b) - clearOf(a) || Math.abs(b.value) - Math.abs(a.value) || a.decision - b.decision || a.bucket - b.bucket);
+  return ordered.filter(({ decision }) => !once.has(decision) && once.add(decision)).slice(0, CREDITED);
 }
-
-const sum = (a: Verified, b: Verified): Verified => ({ identical: a.identical + b.identical, different: a.different + b.different, notComparable: a.notComparable + b.notComparable, unverified: a.unverified + b.unverified });
 
 function rolesCredits(role: string, values: readonly number[]): RoleCredits {
   const sorted = values.toSorted((a, b) => a - b);
@@ -148,12 +138,13 @@ export function quantile(sorted: readonly number[], share: number): number {
   return below + (place - Math.floor(place)) * ((sorted[Math.ceil(place)] ?? below) - below);
 }
 
-function creditedMessage({ id, origin, iteration, eventType, alternatives }: BucketView, index: number, question: string, allowance: Allowance): CreditedMessage | null {
-  const alternative = alternatives[index];
+function creditedMessage(store: StoreReader, { bucket, decision }: RunCredit, allowance: Allowance): CreditedMessage | null {
+  const { id, origin, iteration, eventType, instance, alternatives } = store.bucketView(bucket);
+  const alternative = alternatives.find((one) => one.decision === decision);
   if (alternative === undefined || alternative.credit === null) return null;
-  const { decision, text, returns, credit, verification } = alternative;
+  const { text, returns, credit, verification } = alternative;
   return {
-    message: decision, bucket: id, origin, iteration, role: eventType, text: allowance.excerpt(text, CREDITED_CHARACTERS), question: allowance.excerpt(question, CREDITED_CHARACTERS),
+    message: decision, bucket: id, origin, iteration, role: eventType, text: allowance.excerpt(text, CREDITED_CHARACTERS), question: allowance.excerpt(store.instance(instance).question, CREDITED_CHARACTERS),
     returns, credit, verification,
   };
 }

@@ -1,6 +1,7 @@
 /** What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what stands here and nothing else. */
 import type { Draws } from '../shared/draws.ts';
 import type { BucketOrigin, Credit, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, StepMetrics, Tokens, VerificationMark, VerificationResult } from '../shared/records.ts';
+import type { VerdictCounts } from '../store/types.ts';
 
 /** Changes when a key changes its meaning or goes; not when one is added. */
 export const REPORT_VERSION = 1;
@@ -97,12 +98,8 @@ export interface Cost {
   readonly decisions: Readonly<Record<string, number>> | null;
 }
 
-export interface Verified {
-  readonly identical: number;
-  readonly different: number;
-  readonly notComparable: number;
-  readonly unverified: number;
-}
+/** Replays by what their newest verification showed. */
+export type Verified = VerdictCounts;
 
 /** The alternatives of one context in one sampling group. */
 export interface ReportedBucket {
@@ -194,9 +191,9 @@ export interface RunReport {
   readonly steps: readonly ReportedStep[];
   /** Evaluator calls, tokens and decisions of the run so far. */
   readonly cost: Cost & { readonly seconds: number | null };
-  /** Replays of all kinds in the buckets that were read, training among them; `requests` counts those that somebody asked for. */
+  /** Replays of all kinds, training among them; `requests` counts those that somebody asked for. */
   readonly replays: { readonly requests: number; readonly replays: number; readonly verified: Verified };
-  /** Of the training buckets that were read. */
+  /** Of the training messages, by name. */
   readonly creditByRole: readonly RoleCredits[];
   /** First those whose interval stays farthest from 0, then the largest in size. */
   readonly credited: readonly CreditedMessage[];

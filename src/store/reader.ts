@@ -7,6 +7,7 @@ import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
+import { runCreditReaders } from './readRunCredits.ts';
 import { runReaders } from './readRuns.ts';
 import { searchReaders } from './readSearch.ts';
 import { stepReaders } from './readSteps.ts';
@@ -49,6 +50,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
     return {
       path: session.path,
       ...runReaders(session),
+      ...runCreditReaders(session),
       ...iterationReaders(session),
       ...accountReader(session),
       ...stepReaders(session),

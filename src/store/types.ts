@@ -128,6 +128,25 @@ export interface StoredCredit extends Credit {
   readonly decision: number;
 }
 
+/** A message's credit as it is shown, without what stands behind it. */
+export interface RunCredit {
+  readonly bucket: number;
+  readonly decision: number;
+  readonly origin: BucketOrigin;
+  readonly eventType: string;
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** Replays by what their newest verification showed. */
+export interface VerdictCounts {
+  readonly identical: number;
+  readonly different: number;
+  readonly notComparable: number;
+  readonly unverified: number;
+}
+
 /** A replay with its newest verification; null while it was not re-executed. */
 export interface ReplayVerdict extends Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'> {
   readonly result: VerificationResult | null;
@@ -278,6 +297,10 @@ export interface StoreReader {
   countReplays(run: string): number;
   /** Every credit given in a bucket, by any estimator, oldest first. */
   credits(bucket: number): StoredCredit[];
+  /** The credit that each message of a run shows, in each of its buckets, newest buckets first. */
+  creditsOfRun(run: string, offset: number, limit: number): RunCredit[];
+  /** The replays of all buckets of a run by their newest verification. */
+  verdictsOfRun(run: string): VerdictCounts;
   /** Verifications of a replay, oldest first. */
   verifications(replay: number): Verification[];
   /** The replays of a bucket by alternative and m, each with its newest verification. */
