@@ -23,8 +23,8 @@ const ROOMS_BELOW = {
   extension: [],
 };
 
-/** Single files beyond those rooms: the store's read-only door, and the manifest that names the version. */
-const DOORS = { extension: ['./src/store/reader.ts'], engine: ['./package.json'] };
+/** Single files beyond those rooms: the store's read-only door, what a protocol file says, and the manifest that names the version. */
+const DOORS = { extension: ['./src/store/reader.ts', './src/team/parseProtocol.ts'], engine: ['./package.json'] };
 
 const PAGES = ['transcript', 'dashboard', 'taxonomy', 'model'];
 

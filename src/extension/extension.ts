@@ -13,6 +13,8 @@ import { createStatusBar } from './statusBar.ts';
 import { StoreAccess } from './storeAccess.ts';
 import { TaxonomyPanels, TAXONOMY_VIEW } from './taxonomyPanels.ts';
 import { TranscriptPanels, TRANSCRIPT_VIEW } from './transcriptPanels.ts';
+import { Comparing } from './comparing.ts';
+import { registerDocuments } from './documents.ts';
 import { Verifier } from './verifier.ts';
 
 let engine: Engine | null = null;
@@ -23,7 +25,7 @@ export function activate(context: ExtensionContext): void {
   const store = new StoreAccess();
   engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
   const runs = new RunController(engine, store, log);
-  const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log) };
+  const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store) };
   const tree = new RunsTree(store, log);
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
@@ -37,6 +39,8 @@ export function activate(context: ExtensionContext): void {
     runs,
     tree,
     doctor,
+    services.comparing,
+    registerDocuments(store, engine),
     createStatusBar(runs),
     registerCommands(services, { tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),

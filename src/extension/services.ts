@@ -1,5 +1,6 @@
 /** What the parts of the extension share. */
 import type { Uri } from 'vscode';
+import type { Comparing } from './comparing.ts';
 import type { Engine } from './engine.ts';
 import type { Log } from './log.ts';
 import type { RunController } from './runController.ts';
@@ -13,4 +14,5 @@ export interface Services {
   readonly engine: Engine;
   readonly runs: RunController;
   readonly verifier: Verifier;
+  readonly comparing: Comparing;
 }

@@ -4,6 +4,7 @@ import { C3Error } from '../shared/errors.ts';
 import { diagnosticReaders } from './diagnostics.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
+import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
 import { runReaders } from './readRuns.ts';
@@ -53,6 +54,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),
+      ...factReaders(session, treeOf),
       ...bucketReaders(session, treeOf, creditReader(session)),
       close,
     };

@@ -5,11 +5,16 @@ import { integer, list, nullable, object, text } from '../../../src/shared/guard
 import { isTaxonomyState, isTaxonomyToHost } from '../../../src/shared/taxonomyProtocol.ts';
 import { isTranscriptState, isTranscriptToHost } from '../../../src/shared/transcriptProtocol.ts';
 
+const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan' };
 const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
 test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
-    { type: 'ready', selected: null, collapsed: [1, 2], others: [] },
+    { type: 'ready', selected: null, collapsed: [1, 2], others: [], filter },
+    { type: 'filter', filter: { ...filter, outcome: 'won' }, collapsed: [], others: [3] },
+    { type: 'search', revision: 2, query: '<b>' },
+    { type: 'compare', message: 5 },
+    { type: 'openDiff', left: 5, right: 6 },
     { type: 'rows', revision: 1, offset: 200 },
     { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own', independent: false },
     { type: 'verify', message: 5 },
@@ -19,7 +24,7 @@ test('messages of the panels that follow the protocol are taken', () => {
   assert.ok(isDashboardToHost({ type: 'ready', run: null }));
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
-  assert.ok(isTranscriptState({ version: 1, target, selected: 4, collapsed: [] }));
+  assert.ok(isTranscriptState({ version: 2, target, selected: 4, collapsed: [], filter, query: 'plan', compared: { left: 1, right: 2 } }));
   assert.ok(isTaxonomyState({ version: 1, run: 'r', selected: 'Over-Coupling' }));
 });
 
@@ -39,11 +44,14 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001), independent: false },
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: 'no' },
     { type: 'verify' },
-    { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [] },
+    { type: 'filter', filter: { ...filter, outcome: 'maybe' }, collapsed: [], others: [] },
+    { type: 'search', revision: 2, query: 'x'.repeat(501) },
+    { type: 'comparePair', left: 5 },
+    { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [], filter },
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
-  assert.equal(isTranscriptState({ version: 2, target, selected: null, collapsed: [] }), false);
-  assert.equal(isTranscriptState({ version: 1, target: { ...target, phase: 'test' }, selected: null, collapsed: [] }), false);
+  assert.equal(isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }), false);
+  assert.equal(isTranscriptState({ version: 2, target: { ...target, phase: 'test' }, selected: null, collapsed: [], filter, query: '', compared: null }), false);
   assert.equal(isTaxonomyState({ version: 1, run: 'r', selected: 'No Such Class' }), false);
 });
 
