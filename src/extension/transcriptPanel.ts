@@ -46,6 +46,8 @@ export class TranscriptPanel {
   private classes: ClassMembers | null = null;
   private revision = 0;
   private restored = false;
+  /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
+  private asked = 0;
   private replay: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
 
@@ -129,9 +131,11 @@ export class TranscriptPanel {
   }
 
   private change({ filter, collapsed, others }: Pick<Extract<TranscriptToHost, { type: 'filter' }>, 'filter' | 'collapsed' | 'others'>): void {
+    const number = ++this.asked;
     if (filter.label?.startsWith('class:') === true && this.classes === null) {
-      this.later(this.findClasses().then(() => { this.sift(filter, collapsed, others); }, (error: unknown) => {
-        this.open(collapsed, others);
+      const { target } = this;
+      this.later(this.findClasses().then(() => { if (number === this.asked && target === this.target) this.sift(filter, collapsed, others); }, (error: unknown) => {
+        if (number === this.asked) this.open(collapsed, others);
         throw error;
       }));
     } else {
@@ -150,7 +154,7 @@ export class TranscriptPanel {
   private async findClasses(): Promise<void> {
     const { run } = this.target;
     const classes = await this.services.engine.client().taxonomy(run);
-    this.classes = new Map(classes.map(({ name, cases }) => [name, new Set(cases.map(({ message }) => message))]));
+    if (run === this.target.run) this.classes = new Map(classes.map(({ name, cases }) => [name, new Set(cases.map(({ message }) => message))]));
   }
 
   /** Brings a message into sight; a filter that hides it goes. */

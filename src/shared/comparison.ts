@@ -56,6 +56,6 @@ export function partingText({ parting, left, right }: Comparison): string {
     case 'question': return `They answer different questions, from character ${String(parting.character + 1)} on.`;
     case 'text': return `They part in message ${String(parting.index + 1)} (${left.parted?.role ?? ''}), at character ${String(parting.character + 1)}.`;
     case 'role': return `They part in message ${String(parting.index + 1)}: ${left.parted?.role ?? ''} speaks there, or ${right.parted?.role ?? ''}.`;
-    case 'end': return `They say the same in ${String(parting.index)} messages; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
+    case 'end': return `They say the same in ${String(parting.index)} ${parting.index === 1 ? 'message' : 'messages'}; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
   }
 }

@@ -29,12 +29,13 @@ export class ComparisonView {
 
   show(comparison: Comparison): void {
     const { left, right } = comparison;
+    const plain = comparison.parting.kind === 'same' || comparison.parting.kind === 'question';
     this.pair = { left: left.message, right: right.message };
     this.element.hidden = false;
     replace(
       this.element,
       h('div', { class: 'comparison-head' }, h('h2', {}, 'Comparison'), h('span', {}, partingText(comparison))),
-      h('div', { class: 'sides' }, this.side(left, 'First'), this.side(right, 'Second')),
+      h('div', { class: 'sides' }, this.side(left, 'First', plain), this.side(right, 'Second', plain)),
       h('div', { class: 'actions' }, button('Open in the diff editor', () => { this.openDiff(); }, { primary: true, title: 'Both branches in full, read-only (D)' }), button('Close', () => { this.close(); this.events.close(); })),
     );
   }
@@ -50,7 +51,8 @@ export class ComparisonView {
     replace(this.element);
   }
 
-  private side(side: ComparedSide, name: string): HTMLElement {
+  /** @param same there is no message at which the branches part */
+  private side(side: ComparedSide, name: string, same: boolean): HTMLElement {
     const { parted } = side;
     const others = side.otherContinuations === 0 ? null : h('span', { class: 'muted' }, `the first of ${count(side.otherContinuations + 1)} continuations`);
     const title = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, side.title);
@@ -60,7 +62,7 @@ export class ComparisonView {
       { class: 'side', role: 'group', 'aria-label': `${name}: ${side.title}, return ${returnText(side.return)}` },
       title,
       h('div', { class: 'side-facts' }, h('span', {}, 'Return ', returnCell(side.return)), h('span', {}, `${count(side.messages)} ${side.messages === 1 ? 'message' : 'messages'} · ${count(side.tokens)} tokens · ${count(side.characters)} characters`), others),
-      parted === null ? h('p', { class: 'empty' }, 'nothing here') : h('pre', { class: 'message-text', tabindex: 0 }, parted.cut ? '…' : null, h('span', { class: 'common' }, parted.before), parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, parted.rest), parted.more ? '…' : null),
+      same ? null : parted === null ? h('p', { class: 'empty' }, 'it has ended') : h('pre', { class: 'message-text', tabindex: 0 }, parted.cut ? '…' : null, h('span', { class: 'common' }, parted.before), parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, parted.rest), parted.more ? '…' : null),
     );
   }
 }

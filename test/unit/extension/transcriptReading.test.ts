@@ -94,10 +94,10 @@ test('the document of a context has a row per token with its byte, its id and it
   const lines = text.split('\n').map((line) => line.trim().replaceAll(/ +/gu, ' '));
   assert.ok(lines.includes('0 1 61 │a│'), text);
   assert.ok(lines.includes('1 2+3 e2 80 ae │⟨U+202E⟩│'), text);
-  assert.ok(lines.includes('4 4 0a │␊│'), text);
+  assert.ok(lines.includes('4 4 0a │⟨LF⟩│'), text);
   assert.ok(lines.includes('0 9 78 │x│ -0.5000'), text);
   assert.ok(!text.includes('has changed'));
   const plain = contextDocument(decision, 'the folder is gone.');
   assert.match(plain, /cannot be shown: the folder is gone\./u);
-  assert.match(plain, /0 {2}│a⟨U\+202E⟩␊│/u);
+  assert.match(plain, /0 {2}│a⟨U\+202E⟩⟨LF⟩│/u);
 });

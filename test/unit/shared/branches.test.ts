@@ -39,11 +39,11 @@ test('a comparison shows the text around the parting and says it in words', () =
   assert.equal(left.parted?.before, '😀'.repeat(80));
   assert.ok(left.parted.cut);
   assert.deepEqual([left.messages, left.tokens, left.characters], [2, 4, 208]);
-  assert.equal(partingText(comparisonOf(branch([['a', 'x']]), branch([['a', 'x'], ['b', 'y']]))), 'They say the same in 1 messages; then the first ends.');
+  assert.equal(partingText(comparisonOf(branch([['a', 'x']]), branch([['a', 'x'], ['b', 'y']]))), 'They say the same in 1 message; then the first ends.');
 });
 
 test('what cannot be seen in a text is made visible, and nothing else is changed', () => {
-  assert.equal(visible('a b\n\t\r\0\x1b[31m\x7f'), 'a b␊␉␍␀␛[31m␡');
+  assert.equal(visible('a b\n\t\r\0\x1b[31m\x7f'), 'a b⟨LF⟩⟨TAB⟩⟨CR⟩⟨U+0000⟩⟨U+001B⟩[31m⟨U+007F⟩');
   assert.equal(visible('\u202eevil\u200b\ufeff\u00a0\ud800'), '⟨U+202E⟩evil⟨U+200B⟩⟨U+FEFF⟩⟨U+00A0⟩⟨U+D800⟩');
   assert.equal(visible('é 中 😀 <script>'), 'é 中 😀 <script>');
 });
