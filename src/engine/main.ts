@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from 'vscode-jsonrpc/node';
 import {
   CANCELLED_CODE,
+  ContextTokensRequest,
   DoctorRequest,
   FAILED_CODE,
   InitializeRequest,
@@ -140,6 +141,7 @@ connection.onRequest(VerifyRequest, ({ message }, token) =>
   ),
 );
 
+connection.onRequest(ContextTokensRequest, ({ message }) => answering(() => current().contextTokens(message)));
 connection.onRequest(TaxonomyRequest, (params) => answering(() => current().taxonomyView(params)));
 connection.onRequest(LabelRequest, (params) => answering(() => current().label(params)));
 connection.onRequest(DoctorRequest, () => answering(() => examine(current().storePath)));

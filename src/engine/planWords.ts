@@ -1,7 +1,7 @@
 /** Model facts, plans and self-tests as people at a terminal read them. */
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../shared/models.ts';
+import { oneLine } from '../shared/oneLine.ts';
 import { bytesWords, countWords } from '../shared/sizes.ts';
-import { oneLine } from './words.ts';
 
 const LONGEST = 200;
 const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'host', device: 'accelerator' };

@@ -9,6 +9,7 @@ import { checkRendering, readRendering, rendererOf } from '../policy/rendering.t
 import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
+import type { ContextTokens } from '../shared/contextTokens.ts';
 import type { BucketView, Replay, RunSummary } from '../shared/records.ts';
 import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/taxonomy.ts';
 import { openStoreForReading, type StoreReader } from '../store/reader.ts';
@@ -21,6 +22,7 @@ import { snapshotAfter } from '../training/restore.ts';
 import { checkContexts, runInstances } from '../training/room.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
 import { snapshotValue } from '../training/states.ts';
+import { contextTokens } from './contextTokens.ts';
 import { sampleDiagnostics, type SampleControl, type SampleLender, type SampleSettings } from './diagnoseSample.ts';
 import { Evaluators } from './evaluators.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
@@ -257,6 +259,15 @@ export class EngineService {
     const cancelled = this.stopping(control.cancelled);
     const dependencies = { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: judgesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
     return this.tracked(this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled })));
+  }
+
+  /** The token boundaries of a stored decision's context and answer. @throws C3Error('model') when the run's tokenizer is gone */
+  async contextTokens(message: number): Promise<ContextTokens> {
+    const { decision, modelFolder } = this.reading((store) => {
+      const found = store.decision(message);
+      return { decision: found, modelFolder: parseRecipe(store.runConfig(found.run), found.run).modelFolder };
+    });
+    return contextTokens(await this.models.tokenizer(modelFolder), decision);
   }
 
   /** The failure taxonomy of a run, for the command line. */

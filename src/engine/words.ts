@@ -1,5 +1,8 @@
 /** Results in words, for people at a terminal. */
+import { oneLine } from '../shared/oneLine.ts';
 import type { Alternative, BucketView, Credit, Interval, Message, RunSummary } from '../shared/records.ts';
+
+export { oneLine } from '../shared/oneLine.ts';
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
@@ -60,10 +63,4 @@ export function bucketWords(message: Message, bucket: BucketView): string {
     return `  ${original ? '*' : ' '} ${oneLine(text, 40).padEnd(42)} returns ${shown.padEnd(10)} credit ${creditWords(credit)}`;
   };
   return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...bucket.alternatives.map(line)].join('\n');
-}
-
-/** Text of a model on one line: control characters shown, length bounded. */
-export function oneLine(text: string, limit: number): string {
-  const visible = text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' ? '⏎' : '·'));
-  return visible.length > limit ? `${visible.slice(0, limit - 1)}…` : visible;
 }

@@ -53,6 +53,9 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openDashboard': (argument) => { views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null); },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
+    'c3.markToCompare': (argument) => markToCompare(services, views, argument),
+    'c3.compareWithMarked': (argument) => compareWithMarked(services, views, argument),
+    'c3.showContext': (argument) => showContext(services, views, argument),
     'c3.findMessage': async () => {
       const message = await findMessage(readerOf(services));
       if (message !== undefined) openMessage(services, views.transcripts, message);
@@ -156,6 +159,32 @@ async function verifyReplay(services: Services, views: Views, argument: unknown)
   const reader = readerOf(services);
   const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? await askForMessage(reader, 'Verify replay');
   if (message !== undefined) await services.verifier.verify(message);
+}
+
+async function markToCompare(services: Services, views: Views, argument: unknown): Promise<void> {
+  const message = await chosenMessage(services, views, argument, 'Select to compare');
+  if (message !== undefined) services.comparing.select(message);
+}
+
+async function compareWithMarked(services: Services, views: Views, argument: unknown): Promise<void> {
+  const { marked } = services.comparing;
+  if (marked === null) throw new C3Error('input', 'Nothing is selected to compare with: choose "C3: Select to compare" on another message or episode first.');
+  const message = await chosenMessage(services, views, argument, 'Compare with the selected branch');
+  if (message === undefined) return;
+  services.comparing.select(null);
+  views.transcripts.active?.showComparison(marked, message);
+  await services.comparing.openDiff(marked, message);
+}
+
+async function showContext(services: Services, views: Views, argument: unknown): Promise<void> {
+  const message = await chosenMessage(services, views, argument, 'Show model input as tokens');
+  if (message !== undefined) await services.comparing.openContext(message, readerOf(services).message(message).eventType);
+}
+
+/** A message by its menu, by its episode, by the transcript that has the focus, or by asking. */
+async function chosenMessage(services: Services, views: Views, argument: unknown, title: string): Promise<number | undefined> {
+  if (isNode<EpisodeNode>(argument, 'episode')) return argument.episode.leaf;
+  return messageOfMenu(argument) ?? views.transcripts.active?.selection ?? askForMessage(readerOf(services), title);
 }
 
 async function askForMessage(reader: StoreReader, title: string): Promise<number | undefined> {

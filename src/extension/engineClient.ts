@@ -11,6 +11,7 @@ import {
 } from 'vscode-jsonrpc/node';
 import {
   CANCELLED_CODE,
+  ContextTokensRequest,
   DoctorRequest,
   FAILED_CODE,
   InitializeRequest,
@@ -42,6 +43,7 @@ import {
   type VerifyParams,
   type VerifyProgress,
 } from '../shared/engineProtocol.ts';
+import type { ContextTokens } from '../shared/contextTokens.ts';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { BucketView, RunSummary, VerificationReport } from '../shared/records.ts';
@@ -110,6 +112,11 @@ export class EngineClient {
   /** Re-executes the replays of one message. Errors as startRun. */
   verify(params: VerifyParams, token: CancellationToken): Promise<VerificationReport> {
     return this.ask((connection) => connection.sendRequest(VerifyRequest, params, token));
+  }
+
+  /** Where the tokens of a message and its context begin and end. Errors as startRun. */
+  contextTokens(message: number): Promise<ContextTokens> {
+    return this.ask((connection) => connection.sendRequest(ContextTokensRequest, { message }));
   }
 
   /** The failure taxonomy of a run. Errors as startRun. */

@@ -17,6 +17,8 @@ import { StoreAccess } from './storeAccess.ts';
 import { TaxonomyPanels, TAXONOMY_VIEW } from './taxonomyPanels.ts';
 import { RememberedThresholds } from './taxonomyThresholds.ts';
 import { TranscriptPanels, TRANSCRIPT_VIEW } from './transcriptPanels.ts';
+import { Comparing } from './comparing.ts';
+import { registerDocuments } from './documents.ts';
 import { Verifier } from './verifier.ts';
 
 let engine: Engine | null = null;
@@ -27,10 +29,10 @@ export function activate(context: ExtensionContext): void {
   const store = new StoreAccess();
   engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
   const runs = new RunController(engine, store, log);
-  const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log) };
+  const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store), thresholds: new RememberedThresholds(context.workspaceState) };
   const tree = new RunsTree(store, log);
   const transcripts = new TranscriptPanels(services);
-  const taxonomies = new TaxonomyPanels(services, new RememberedThresholds(context.workspaceState), (message) => { openMessage(services, transcripts, message); });
+  const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
   const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
   const reports = new Reports();
   const doctor = new Doctor(engine, reports);
@@ -42,6 +44,8 @@ export function activate(context: ExtensionContext): void {
     runs,
     tree,
     reports,
+    services.comparing,
+    registerDocuments(store, engine),
     createStatusBar(runs),
     new ConfigurationLanguage(services),
     registerCommands(services, { extension: context.extension, tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders, reports }),

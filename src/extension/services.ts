@@ -1,9 +1,11 @@
 /** What the parts of the extension share. */
 import type { Uri } from 'vscode';
+import type { Comparing } from './comparing.ts';
 import type { Engine } from './engine.ts';
 import type { Log } from './log.ts';
 import type { RunController } from './runController.ts';
 import type { StoreAccess } from './storeAccess.ts';
+import type { RememberedThresholds } from './taxonomyThresholds.ts';
 import type { Verifier } from './verifier.ts';
 
 export interface Services {
@@ -13,4 +15,6 @@ export interface Services {
   readonly engine: Engine;
   readonly runs: RunController;
   readonly verifier: Verifier;
+  readonly comparing: Comparing;
+  readonly thresholds: RememberedThresholds;
 }

@@ -4,21 +4,18 @@ import { C3Error } from '../shared/errors.ts';
 import { isTaxonomyState, isTaxonomyToHost, type TaxonomyFromHost, type TaxonomyToHost } from '../shared/taxonomyProtocol.ts';
 import type { Services } from './services.ts';
 import { TaxonomySession } from './taxonomySession.ts';
-import type { RememberedThresholds } from './taxonomyThresholds.ts';
 import { webviewFolder, WebviewDoor } from './webviewDoor.ts';
 
 export const TAXONOMY_VIEW = 'c3.taxonomy';
 
 export class TaxonomyPanels {
   private readonly services: Services;
-  private readonly thresholds: RememberedThresholds;
   private readonly openMessage: (message: number) => void;
   private readonly panels = new Map<string, WebviewPanel>();
 
   /** @param openMessage shows a case in its transcript */
-  constructor(services: Services, thresholds: RememberedThresholds, openMessage: (message: number) => void) {
+  constructor(services: Services, openMessage: (message: number) => void) {
     this.services = services;
-    this.thresholds = thresholds;
     this.openMessage = openMessage;
   }
 
@@ -52,7 +49,7 @@ export class TaxonomyPanels {
         if (reader === null) throw new C3Error('store', 'The store of this run is gone: open the taxonomy from the Runs view.');
         return reader;
       },
-      thresholds: this.thresholds,
+      thresholds: services.thresholds,
       post: (message) => { door.post(message); },
       openMessage: this.openMessage,
       failed: (message) => { services.log.error(message); },

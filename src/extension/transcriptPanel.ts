@@ -1,15 +1,19 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
 import { CancellationTokenSource, commands, type WebviewPanel } from 'vscode';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { NO_FILTER as ALL_CASES } from '../shared/taxonomy.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
 import { drawsOf } from '../shared/draws.ts';
 import type { BucketView } from '../shared/records.ts';
+import { protocolOf } from './protocolOf.ts';
 import {
   isTranscriptToHost,
+  NO_FILTER,
   type DrawnBucket,
   type MessageDetail,
   type ReplayState,
   type RowPlace,
+  type TranscriptFilter,
   type TranscriptFromHost,
   type TranscriptHeader,
   type TranscriptTarget,
@@ -19,7 +23,9 @@ import type { StoreReader } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
 import type { Services } from './services.ts';
 import { replayDefaults } from './settings.ts';
-import { TranscriptOutline } from './transcriptOutline.ts';
+import { targetOf } from './transcriptOutline.ts';
+import { isOpen } from './transcriptFilter.ts';
+import { TranscriptReading, type ClassMembers } from './transcriptReading.ts';
 import { remembering, VerificationMarks } from './verificationMarks.ts';
 import { WebviewDoor } from './webviewDoor.ts';
 
@@ -35,10 +41,14 @@ export class TranscriptPanel {
   private readonly door: WebviewDoor<TranscriptToHost, TranscriptFromHost>;
   private target: TranscriptTarget;
   private selected: number | null;
-  private outline: TranscriptOutline | null = null;
-  private stamp = '';
-  private verification = 0;
+  private read: TranscriptReading | null = null;
+  private filter: TranscriptFilter = NO_FILTER;
+  /** Members of the failure classes by the workspace's thresholds, once a filter asked for one. */
+  private classes: ClassMembers | null = null;
   private revision = 0;
+  private restored = false;
+  /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
+  private asked = 0;
   private replay: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
 
@@ -49,6 +59,7 @@ export class TranscriptPanel {
     this.selected = selected;
     this.door = new WebviewDoor(panel, 'transcript', services, isTranscriptToHost, (message) => { this.guarded(() => { this.receive(message); }); });
     this.disposables.add(services.store.onDidChange(() => { this.guarded(() => { this.refresh(); }); }));
+    this.disposables.add(services.comparing.onDidMark((message) => { this.door.post({ type: 'marked', message }); }));
     this.disposables.add(services.engine.onReplayProgress((progress) => {
       if (this.replay?.status === 'running' && progress.message === this.replay.message) this.tellReplay({ ...this.replay, bucket: progress.bucket, done: progress.done, total: progress.total });
     }));
@@ -75,12 +86,13 @@ export class TranscriptPanel {
       this.selected = message;
       if (!this.shows(target)) {
         this.target = target;
-        this.outline = null;
+        this.read = null;
+        this.filter = NO_FILTER;
+        this.classes = null;
         this.open([], message === null ? [] : [message]);
         return;
       }
-      const place = message === null ? null : this.layout().place(message);
-      if (place !== null) this.door.post({ type: 'reveal', place });
+      if (message !== null) this.reveal(message);
     });
   }
 
@@ -93,6 +105,7 @@ export class TranscriptPanel {
   private receive(message: TranscriptToHost): void {
     switch (message.type) {
       case 'ready': this.ready(message); break;
+      case 'filter': this.change(message); break;
       case 'rows': this.rows(message.revision, message.offset); break;
       case 'detail': this.door.post({ type: 'detail', id: message.id, detail: this.detail(message.message) }); break;
       case 'locate': this.locate(message.message); break;
@@ -102,30 +115,97 @@ export class TranscriptPanel {
       case 'exportReport':
       case 'copyLink': void commands.executeCommand(`c3.${message.type}`, { message: message.message }); break;
       case 'cancelReplay': this.cancellation?.cancel(); break;
+      case 'locateRow': this.locateRow(message.revision, message.index); break;
+      case 'search': if (message.revision === this.revision) this.door.post({ type: 'found', revision: this.revision, hits: this.reading().search(this.reader(), message.query) }); break;
+      case 'compare': this.compare(message.message); break;
+      case 'comparePair': this.door.post({ type: 'comparison', comparison: this.services.comparing.compare(message.left, message.right) }); break;
+      case 'openDiff': this.later(this.services.comparing.openDiff(message.left, message.right)); break;
+      case 'showContext': this.later(this.services.comparing.openContext(message.message, this.reader().message(message.message).eventType)); break;
     }
   }
 
   private ready(message: Extract<TranscriptToHost, { type: 'ready' }>): void {
     this.selected ??= message.selected;
-    this.open(message.collapsed, message.others);
+    // A panel that came back after a reload keeps its filter; later the word of this side holds.
+    const fresh = !this.restored;
+    this.restored = true;
+    if (fresh && !isOpen(message.filter)) this.change(message);
+    else this.open(message.collapsed, message.others);
+  }
+
+  private change({ filter, collapsed, others }: Pick<Extract<TranscriptToHost, { type: 'filter' }>, 'filter' | 'collapsed' | 'others'>): void {
+    const number = ++this.asked;
+    if (filter.label?.startsWith('class:') === true && this.classes === null) {
+      const { target } = this;
+      this.later(this.findClasses().then(() => { if (number === this.asked && target === this.target) this.sift(filter, collapsed, others); }, (error: unknown) => {
+        if (number === this.asked) this.open(collapsed, others);
+        throw error;
+      }));
+    } else {
+      this.sift(filter, collapsed, others);
+    }
+  }
+
+  /** Puts a filter in force and sends the layout under it. */
+  private sift(filter: TranscriptFilter, folded: readonly number[], others: readonly number[]): void {
+    this.read = this.reading().sifted(this.reader(), filter, this.classes);
+    this.filter = filter;
+    this.revision++;
+    this.open(folded, others);
+  }
+
+  private async findClasses(): Promise<void> {
+    const { run } = this.target;
+    const { rows } = await this.services.engine.client().taxonomy({ run, thresholds: this.services.thresholds.get(), filter: ALL_CASES, limit: Number.MAX_SAFE_INTEGER, fresh: true });
+    if (run === this.target.run) this.classes = new Map([...Map.groupBy(rows, ({ verdict }) => verdict)].map(([verdict, cases]) => [verdict, new Set(cases.flatMap(({ message }) => message ?? []))]));
+  }
+
+  /** Brings a message into sight; a filter that hides it goes. */
+  private reveal(message: number): void {
+    if (this.reading().hides(message)) this.sift(NO_FILTER, [], [message]);
+    const place = this.reading().place(message);
+    if (place !== null) this.door.post({ type: 'reveal', place });
+  }
+
+  private locateRow(revision: number, index: number): void {
+    const place = revision === this.revision ? this.reading().placeAt(index) : null;
+    if (place !== null) this.door.post({ type: 'reveal', place });
+  }
+
+  private compare(message: number): void {
+    const pair = this.services.comparing.choose(message);
+    if (pair !== null) this.showComparison(pair.left, pair.right);
+  }
+
+  /** Shows where two branches part. */
+  showComparison(left: number, right: number): void {
+    this.guarded(() => { this.door.post({ type: 'comparison', comparison: this.services.comparing.compare(left, right) }); });
+  }
+
+  /** A failure of work that ends later is told as any other. */
+  private later(work: Promise<void>): void {
+    work.catch((error: unknown) => { this.guarded(() => { throw error; }); });
   }
 
   /** Sends everything that a page needs to draw itself. */
   private open(folded: readonly number[], others: readonly number[]): void {
     const reader = this.reader();
-    const outline = this.layout();
+    const reading = this.reading();
     const wanted = new Set([...folded, ...others, ...(this.selected === null ? [] : [this.selected])]);
-    const places = [...wanted].map((id) => outline.place(id)).filter((place): place is RowPlace => place !== null);
+    const places = [...wanted].map((id) => reading.place(id)).filter((place): place is RowPlace => place !== null);
     const header = headerOf(reader, this.target);
     this.panel.title = header.question.replaceAll(/\s+/gu, ' ').slice(0, 40);
     this.door.post({
       type: 'opened',
       target: this.target,
       header,
-      layout: { revision: this.revision, rows: outline.rows, places },
+      layout: { revision: this.revision, ...reading.sizes, places },
       selected: this.selected,
       defaults: { ...replayDefaults(), unavailable: this.services.engine.unavailable() },
       replay: this.replay,
+      filter: this.filter,
+      choices: { roles: rolesOf(header), labels: reader.labelNames(this.target.run) },
+      marked: this.services.comparing.marked,
     });
   }
 
@@ -133,7 +213,7 @@ export class TranscriptPanel {
     if (revision !== this.revision) return;
     const reader = remembering(this.reader());
     const marks = new VerificationMarks(reader);
-    const rows = this.layout().window(reader, this.target, offset).map((row) => ({ ...row, verification: row.message === null ? null : marks.of(row.message, row.branch) }));
+    const rows = this.reading().window(reader, offset).map((row) => ({ ...row, verification: row.message === null ? null : marks.of(row.message, row.branch) }));
     this.door.post({ type: 'rows', revision, offset, rows });
   }
 
@@ -145,36 +225,26 @@ export class TranscriptPanel {
   }
 
   private locate(message: number): void {
-    const place = this.layout().place(message);
-    if (place === null) this.door.post({ type: 'failed', message: 'This message stands in another transcript of the run.' });
-    else this.door.post({ type: 'reveal', place });
+    if (this.reading().place(message) === null && !this.reading().hides(message)) this.show(targetOf(this.reader(), message), message);
+    else this.reveal(message);
   }
 
   /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
   private refresh(): void {
-    if (!this.door.open || this.outline === null) return;
-    const reader = this.reader();
-    const stamp = reader.version();
-    const verification = reader.newestVerification();
-    const fresh = stamp === this.stamp ? this.outline : TranscriptOutline.read(reader, this.target);
-    const same = fresh.signature === this.outline.signature && verification === this.verification;
-    this.stamp = stamp;
-    this.verification = verification;
-    if (same) return;
-    this.outline = fresh;
+    if (!this.door.open || this.read === null) return;
+    const fresh = this.read.refreshed(this.reader());
+    if (fresh === this.read) return;
+    this.read = fresh;
     this.revision++;
     this.door.post({ type: 'changed' });
   }
 
-  private layout(): TranscriptOutline {
-    if (this.outline === null) {
-      const reader = this.reader();
-      this.stamp = reader.version();
-      this.verification = reader.newestVerification();
-      this.outline = TranscriptOutline.read(reader, this.target);
+  private reading(): TranscriptReading {
+    if (this.read === null) {
+      this.read = new TranscriptReading(this.reader(), this.target, this.filter, this.classes);
       this.revision++;
     }
-    return this.outline;
+    return this.read;
   }
 
   private reader(): StoreReader {
@@ -228,5 +298,10 @@ export class TranscriptPanel {
 /** Question, answer and place of a transcript. */
 function headerOf(reader: StoreReader, target: TranscriptTarget): TranscriptHeader {
   const { question, answer, source } = reader.instance(target.instance);
-  return { title: roundTitle(target.phase, target.iteration), subtitle: reader.run(target.run).title, question, answer, source };
+  return { title: roundTitle(target.phase, target.iteration), subtitle: reader.run(target.run).title, question, answer, source, protocol: protocolOf(reader, target.run) };
+}
+
+/** The roles of the run's protocol. */
+function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
+  return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }

@@ -25,6 +25,8 @@ export interface Tokenizer {
   encodeWhole(text: string): Int32Array;
   /** Text of ids, special tokens left out. */
   decode(ids: Int32Array): string;
+  /** Text of ids with the special tokens among them. */
+  decodeWhole(ids: Int32Array): string;
   /** The text of each single token, for display. */
   pieces(ids: Int32Array): string[];
   /** The token that ends a message. */
@@ -62,6 +64,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     encode: (text) => encode(text, false),
     encodeWhole: (text) => encode(text, true),
     decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: true, clean_up_tokenization_spaces: false })),
+    decodeWhole: (ids) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: false, clean_up_tokenization_spaces: false })),
     pieces: (ids) => Array.from(ids, (id) => tokenizer.decode([id], { skip_special_tokens: false, clean_up_tokenization_spaces: false })),
     endToken,
     otherEndTokens,

@@ -1,5 +1,6 @@
 /** The typed JSON-RPC messages between the extension and the engine process. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
+import type { ContextTokens } from './contextTokens.ts';
 import type { DeviceRequest } from './devices.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from './models.ts';
 import type { BucketView, RunSummary, StepMetrics, VerificationReport } from './records.ts';
@@ -73,6 +74,10 @@ export interface VerifyProgress {
   readonly total: number;
 }
 
+export interface ContextTokensParams {
+  readonly message: number;
+}
+
 export interface ProviderReport {
   readonly name: string;
   readonly available: boolean;
@@ -120,6 +125,8 @@ export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, v
 export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
 /** Appends a label; refused in one sentence while another process writes the store. */
 export const LabelRequest = new RequestType<LabelParams, CaseLabel, void>('taxonomy/label');
+/** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
+export const ContextTokensRequest = new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens');
 /** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
 export const InspectModelRequest = new RequestType<InspectModelParams, ModelFacts, void>('model/inspect');
 /** Nothing is loaded and nothing stored. A plan that does not fit is an answer, not an error. */

@@ -3,10 +3,12 @@
  *
  * A transcript is the tree of messages of one instance in one iteration. The host lays it out depth first; row 0 is the
  * question. Rows travel in windows of WINDOW; `descendants` lets the panel fold a subtree that it has never loaded.
- * `revision` changes whenever the layout does, and the panel then drops the rows that it holds.
+ * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the layout does, and the panel then drops the rows that it holds.
  */
 import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from './guard.ts';
+import type { Comparison } from './comparison.ts';
 import type { Draws } from './draws.ts';
+import type { ProtocolGraph } from './protocolGraph.ts';
 import type { BucketView, Credit, FinishReason, Message, VerificationMark } from './records.ts';
 
 /** Rows in one window. */
@@ -26,12 +28,37 @@ export const isTranscriptTarget = object({
 });
 export type TranscriptTarget = Guarded<typeof isTranscriptTarget>;
 
+/** Hits of a search that the panel is told of, the first in the order of rows. */
+export const MOST_HITS = 20_000;
+/** Longest search. */
+export const QUERY_LIMIT = 500;
+
+/** Which messages a transcript is sifted for; null leaves a property open. */
+export const isTranscriptFilter = object({
+  role: nullable(text(200)),
+  credit: nullable(literal('positive', 'negative', 'zero', 'none')),
+  /** Return of at least 1, of at most 0, between them, or none. */
+  outcome: nullable(literal('won', 'lost', 'between', 'none')),
+  /** `label:NAME` for a label of the user's, `class:NAME` for a class of the failure taxonomy. */
+  label: nullable(text(1000)),
+});
+export type TranscriptFilter = Guarded<typeof isTranscriptFilter>;
+
+/** Every message. */
+export const NO_FILTER: TranscriptFilter = { role: null, credit: null, outcome: null, label: null };
+
+/** Two messages whose branches are compared. */
+const isPair = object({ left: integer(), right: integer() });
+
 /** What a panel keeps across a reload: what is looked at and how it is arranged, never data. */
 export const isTranscriptState = object({
-  version: literal(1),
+  version: literal(2),
   target: isTranscriptTarget,
   selected: nullable(integer()),
   collapsed: list(integer()),
+  filter: isTranscriptFilter,
+  query: text(QUERY_LIMIT),
+  compared: nullable(isPair),
 });
 export type TranscriptState = Guarded<typeof isTranscriptState>;
 
@@ -56,6 +83,8 @@ export interface TranscriptRow {
   readonly credit: Credit | null;
   /** True when a replay request sampled it, so that it is no part of the run itself. */
   readonly branch: boolean;
+  /** False for a row that a filter left only because of what stands below it. */
+  readonly match: boolean;
 }
 
 /** A row with the mark that it wears. */
@@ -79,6 +108,28 @@ export interface TranscriptHeader {
   readonly question: string;
   readonly answer: string;
   readonly source: string;
+  /** Who speaks when and sees what; null where the run does not say. */
+  readonly protocol: ProtocolGraph | null;
+}
+
+/** What a transcript can be sifted for. */
+export interface FilterChoices {
+  readonly roles: readonly string[];
+  /** Names of the user's labels in this run. */
+  readonly labels: readonly string[];
+}
+
+/** Where the words of a search stand. */
+export interface SearchHits {
+  readonly query: string;
+  /** Rows, ascending; at most MOST_HITS. */
+  readonly rows: readonly number[];
+  /** Hits in the rows of the layout. */
+  readonly total: number;
+  /** Hits in this transcript that the filter hides. */
+  readonly hidden: number;
+  /** Hits in other transcripts of the run; null where there were too many to count. */
+  readonly elsewhere: number | null;
 }
 
 /** The replay that goes on, or went on last, in this panel. */
@@ -115,6 +166,9 @@ export interface TranscriptLayout {
   readonly revision: number;
   /** Rows in all, the question included. */
   readonly rows: number;
+  /** Messages in the transcript, and those that match the filter. */
+  readonly messages: number;
+  readonly matching: number;
   /** Places of the messages that the panel named and that still exist. */
   readonly places: readonly RowPlace[];
 }
@@ -128,7 +182,15 @@ export type TranscriptFromHost =
       readonly selected: number | null;
       readonly defaults: ReplayDefaults;
       readonly replay: ReplayState | null;
+      /** The filter in force. */
+      readonly filter: TranscriptFilter;
+      readonly choices: FilterChoices;
+      /** The message that waits to be compared with another. */
+      readonly marked: number | null;
     }
+  | { readonly type: 'found'; readonly revision: number; readonly hits: SearchHits }
+  | { readonly type: 'marked'; readonly message: number | null }
+  | { readonly type: 'comparison'; readonly comparison: Comparison }
   /** The transcript grew: the panel answers with another `ready`. */
   | { readonly type: 'changed' }
   | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly MarkedRow[] }
@@ -139,7 +201,9 @@ export type TranscriptFromHost =
 
 export const isTranscriptToHost = anyOf(
   // `others`: messages whose places the panel needs besides, to keep what is read where it is.
-  object({ type: literal('ready'), selected: nullable(integer()), collapsed: list(integer()), others: list(integer(), 8) }),
+  object({ type: literal('ready'), selected: nullable(integer()), collapsed: list(integer()), others: list(integer(), 8), filter: isTranscriptFilter }),
+  // Another filter, with what `ready` says.
+  object({ type: literal('filter'), filter: isTranscriptFilter, collapsed: list(integer()), others: list(integer(), 8) }),
   object({ type: literal('locate'), message: integer() }),
   object({ type: literal('rows'), revision: integer(), offset: integer() }),
   object({ type: literal('detail'), id: integer(), message: integer() }),
@@ -156,5 +220,14 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('verify'), message: integer() }),
   object({ type: literal('exportReport', 'copyLink'), message: integer() }),
   object({ type: literal('cancelReplay') }),
+  // Where a row stands, to bring it into sight.
+  object({ type: literal('locateRow'), revision: integer(), index: integer() }),
+  object({ type: literal('search'), revision: integer(), query: text(QUERY_LIMIT) }),
+  // Mark a message to be compared, or compare the marked one with it.
+  object({ type: literal('compare'), message: integer() }),
+  object({ type: literal('comparePair'), left: integer(), right: integer() }),
+  object({ type: literal('openDiff'), left: integer(), right: integer() }),
+  // The context of a message with its token boundaries.
+  object({ type: literal('showContext'), message: integer() }),
 );
 export type TranscriptToHost = Guarded<typeof isTranscriptToHost>;

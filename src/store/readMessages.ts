@@ -19,7 +19,7 @@ type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' 
 
 /** The estimator whose credit a message shows where it has one; else, in runs of other methods, the newest that there is. */
 export const SHOWN_ESTIMATOR = 'loo';
-/** The end of a query for the credit that is shown. */
+/** Orders credits so that the one that a message shows comes first. */
 export const SHOWN_FIRST = `ORDER BY estimator = '${SHOWN_ESTIMATOR}' DESC, id DESC LIMIT 1`;
 
 const MESSAGE = `

@@ -41,7 +41,7 @@ export function searchReaders(session: Session, messagesOf: (ids: readonly numbe
  * The FTS5 expression for what a user typed: each word is a quoted prefix, all must be found. FTS5 passes over a quoted word
  * without a letter or digit beside others, and finds nothing for it alone.
  */
-function matchOf(query: string): string {
+export function matchOf(query: string): string {
   return query
     .split(/[\s\0]+/u)
     .map((word) => `"${word.replaceAll('"', '""')}"*`)

@@ -5,6 +5,7 @@ import { diagnosticReaders } from './diagnostics.ts';
 import { labelReaders } from './labels.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
+import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
 import { runCreditReaders } from './readRunCredits.ts';
@@ -59,6 +60,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),
+      ...factReaders(session, treeOf),
       ...bucketReaders(session, treeOf, creditReader(session)),
       close,
     };

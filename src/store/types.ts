@@ -38,6 +38,16 @@ export interface GroupOutline {
   readonly messages: readonly { readonly id: number; readonly parent: number | null }[];
 }
 
+/** What a transcript is sifted by. */
+export interface MessageFacts {
+  readonly id: number;
+  readonly eventType: string;
+  /** The credit that the message shows; null where it has none. */
+  readonly credit: number | null;
+  /** Mean return of what was scored at or below it; null where nothing was. */
+  readonly return: number | null;
+}
+
 /** Messages found. */
 export interface FoundMessages extends MessagePage {
   /** True when there are more than `total`, too many to rank: the newest then come first instead of the best. */
@@ -277,6 +287,15 @@ export interface StoreReader {
   outline(group: TreeGroup): GroupOutline;
   /** Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter or digit finds nothing. */
   searchMessages(query: SearchQuery): FoundMessages;
+
+  /** What every message of a transcript is sifted by, in no order. */
+  facts(group: TreeGroup): MessageFacts[];
+  /** Ids of up to `limit` messages of a run, replays among them, that contain every word of the query; in no order. */
+  searchIds(run: string, query: string, limit: number): number[];
+  /** Names of the labels that messages of a run wear, in alphabetical order. */
+  labelNames(run: string): string[];
+  /** Messages of a run that wear a label: the newest on the message itself, or on the bucket that it is an alternative of. */
+  labelledMessages(run: string, name: string): number[];
 
   /** A bucket with its alternatives and what is known of them. */
   bucketView(id: number): BucketView;

@@ -15,6 +15,8 @@ export interface DetailEvents {
   cancelReplay(): void;
   /** Execute the message's replays again and compare. */
   verify(message: number): void;
+  /** Show the model input token by token. */
+  tokens(message: number): void;
   /** Show another message in the tree. */
   open(message: number): void;
 }
@@ -87,12 +89,18 @@ export class DetailPane {
       h('h2', {}, message.eventType, message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null),
       text,
       this.facts,
-      context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, context)),
+      context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, context), this.tokens(message.id)),
       divider(),
       this.form.element,
       this.lists,
     );
     this.element.scrollTop = 0;
+  }
+
+  private tokens(message: number): HTMLElement {
+    const show = h('button', { class: 'link', type: 'button', title: 'Bytes, token boundaries and what cannot be seen, in an editor (T)' }, 'Show tokens and bytes');
+    show.addEventListener('click', () => { this.events.tokens(message); });
+    return show;
   }
 
   /** @param draws how the bucket's continuations drew; undefined while that is not known */

@@ -1,10 +1,10 @@
 /** The sheet that explains the keys, made from the bindings themselves. */
 import { h } from '../common/dom.ts';
-import { TREE_KEYS } from './keys.ts';
+import { TREE_KEYS, TYPE_AHEAD_KEYS } from './keys.ts';
 
 /** A dialog with the tree's keys; Esc closes it. */
 export function keySheet(): { readonly element: HTMLElement; toggle(): void } {
-  const rows = TREE_KEYS.flatMap((binding) => [h('dt', {}, h('kbd', {}, binding.shown)), h('dd', {}, binding.words)]);
+  const rows = [...TREE_KEYS, TYPE_AHEAD_KEYS].flatMap((binding) => [h('dt', {}, h('kbd', {}, binding.shown)), h('dd', {}, binding.words)]);
   const element = h('dialog', { class: 'keys', 'aria-label': 'Keys of the message tree' }, h('h2', {}, 'Keys'), h('dl', {}, ...rows));
   element.addEventListener('keydown', (event) => { if (event.key === '?') element.close(); });
   return { element, toggle: () => { if (element.open) element.close(); else element.showModal(); } };

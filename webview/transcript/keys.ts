@@ -1,6 +1,8 @@
 /** The keys of the transcript tree as data; the sheet that explains them is made from the same list. */
 
-export type TreeCommand = 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'close' | 'select' | 'replay' | 'verify' | 'report' | 'link' | 'keys';
+export type TreeCommand =
+  | 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'close' | 'select'
+  | 'replay' | 'verify' | 'compare' | 'difference' | 'tokens' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'report' | 'link' | 'keys';
 
 interface KeyBinding {
   readonly command: TreeCommand;
@@ -23,12 +25,45 @@ export const TREE_KEYS: readonly KeyBinding[] = [
   { command: 'verify', keys: ['v'], shown: 'V', words: 'Verify the replays of the message: execute them again and compare' },
   { command: 'report', keys: ['e'], shown: 'E', words: 'Export a report of the message' },
   { command: 'link', keys: ['l'], shown: 'L', words: 'Copy a link to the message' },
+  { command: 'compare', keys: ['c'], shown: 'C', words: 'Select the message to compare; on another one, compare the two branches' },
+  { command: 'difference', keys: ['d'], shown: 'D', words: 'Open the comparison in the diff editor' },
+  { command: 'tokens', keys: ['t'], shown: 'T', words: 'Show the model input of the message, token by token' },
+  { command: 'search', keys: ['/'], shown: '/', words: 'Search the messages' },
+  { command: 'nextHit', keys: ['n'], shown: 'N', words: 'Next hit of the search' },
+  { command: 'previousHit', keys: ['p'], shown: 'P', words: 'Previous hit of the search' },
+  { command: 'filter', keys: ['f'], shown: 'F', words: 'Go to the filters' },
   { command: 'keys', keys: ['?'], shown: '?', words: 'Show or hide these keys' },
 ];
 
-/** The command of a key press without Ctrl, Alt or Meta; undefined when the tree does not use the key. */
-export function commandOf(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>): TreeCommand | undefined {
+/** What the sheet says of typing ahead, which is no single key. */
+export const TYPE_AHEAD_KEYS = { shown: 'a b …', words: 'Next message at hand whose role or text begins so; begin with Shift where the letter is a key' } as const;
+
+type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>;
+
+/** The command of a key press without Ctrl, Alt or Meta; undefined when the tree does not use the key. A capital letter begins typing ahead. */
+export function commandOf(event: Press): TreeCommand | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey) return undefined;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  return TREE_KEYS.find((binding) => binding.keys.includes(key))?.command;
+  return TREE_KEYS.find((binding) => binding.keys.includes(event.key))?.command;
+}
+
+/** Milliseconds after which a new letter begins a new word. */
+const PAUSE = 800;
+
+/** The word that is being typed ahead. */
+export class TypeAhead {
+  private typed = '';
+  private last = -Infinity;
+
+  /** Whether a word has been begun, so that the next letter belongs to it. */
+  goesOn(now: number): boolean {
+    return this.typed !== '' && now - this.last < PAUSE;
+  }
+
+  /** Adds a key; the word so far, in small letters, or null when the key is no character. */
+  add(event: Press, now: number): string | null {
+    if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1 || (event.key === ' ' && !this.goesOn(now))) return null;
+    this.typed = (this.goesOn(now) ? this.typed : '') + event.key.toLowerCase();
+    this.last = now;
+    return this.typed;
+  }
 }

@@ -1,15 +1,19 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
-import { isTranscriptState, type MessageDetail, type ReplayState, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost } from '../../src/shared/transcriptProtocol.ts';
+import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
+import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
+import { stepFrom } from './hits.ts';
 import { keySheet } from './keySheet.ts';
-import { TreeView } from './tree.ts';
+import { ProtocolMap } from './protocolMap.ts';
+import { SearchBar } from './searchBar.ts';
+import { TreeView, type PanelCommand } from './tree.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
-const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'failed'] satisfies readonly TranscriptFromHost['type'][];
+const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'found', 'marked', 'comparison', 'failed'] satisfies readonly TranscriptFromHost['type'][];
 
 /** Whether a message comes from our extension host; its content is then as the protocol says. */
 export function isFromHost(value: unknown): value is TranscriptFromHost {
@@ -32,6 +36,15 @@ export class TranscriptPanel {
   private awaited: number | null = null;
   /** Only the answer to the newest question is shown. */
   private detailRequest = 0;
+  private filter: TranscriptFilter = NO_FILTER;
+  private query = '';
+  private hits: SearchHits | null = null;
+  /** Go to the first hit as soon as it is known. */
+  private jump = false;
+  private readonly map: ProtocolMap;
+  private readonly bar: SearchBar;
+  private readonly comparison: ComparisonView;
+  private compared: { readonly left: number; readonly right: number } | null = null;
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>) {
     this.host = host;
@@ -43,12 +56,32 @@ export class TranscriptPanel {
       exportReport: (message) => { host.post({ type: 'exportReport', message }); },
       copyLink: (message) => { host.post({ type: 'copyLink', message }); },
       arranged: (folded) => { this.arranged(folded); },
-      keys: () => { this.keys.toggle(); },
+      compare: (message) => { host.post({ type: 'compare', message }); },
+      tokens: (message) => { host.post({ type: 'showContext', message }); },
+      command: (command) => { this.command(command); },
+      moved: () => { this.tellHits(); },
+    });
+    this.map = new ProtocolMap((role) => { this.bar.toggleRole(role); });
+    this.bar = new SearchBar({
+      search: (query) => { this.search(query); },
+      step: (direction) => { this.step(direction); },
+      filter: (filter) => { host.post({ type: 'filter', filter, collapsed: this.folded, others: this.tree.landmarks() }); },
+      leave: () => { this.tree.element.focus(); },
+    });
+    this.comparison = new ComparisonView({
+      openDiff: (left, right) => { host.post({ type: 'openDiff', left, right }); },
+      open: (message) => { host.post({ type: 'locate', message }); },
+      close: () => {
+        this.compared = null;
+        this.keep();
+        this.tree.element.focus();
+      },
     });
     this.detail = new DetailPane({
       replay: (message, request) => { host.post({ type: 'replay', message, ...request }); },
       cancelReplay: () => { host.post({ type: 'cancelReplay' }); },
       verify: (message) => { host.post({ type: 'verify', message }); },
+      tokens: (message) => { host.post({ type: 'showContext', message }); },
       open: (message) => { host.post({ type: 'locate', message }); },
     });
     const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));
@@ -56,7 +89,9 @@ export class TranscriptPanel {
       root,
       h('header', { class: 'panel-head' }, this.title, this.subtitle),
       this.banner,
-      h('div', { class: 'split' }, h('div', { class: 'tree-pane' }, columns, this.tree.element), this.detail.element),
+      this.map.element,
+      this.bar.element,
+      h('div', { class: 'split' }, h('div', { class: 'tree-pane' }, columns, this.tree.element), h('div', { class: 'side-pane' }, this.comparison.element, this.detail.element)),
       this.keys.element,
     );
     host.listen((message) => { if (isFromHost(message)) this.receive(message); });
@@ -64,12 +99,16 @@ export class TranscriptPanel {
     if (isTranscriptState(state)) {
       this.selected = state.selected;
       this.folded = state.collapsed;
+      this.filter = state.filter;
+      this.query = state.query;
+      this.bar.query = state.query;
+      this.compared = state.compared;
     }
     this.ready();
   }
 
   private ready(): void {
-    this.host.post({ type: 'ready', selected: this.selected, collapsed: this.folded, others: this.tree.landmarks() });
+    this.host.post({ type: 'ready', selected: this.selected, collapsed: this.folded, others: this.tree.landmarks(), filter: this.filter });
   }
 
   private receive(message: TranscriptFromHost): void {
@@ -80,6 +119,13 @@ export class TranscriptPanel {
       case 'detail': if (message.id === this.detailRequest) this.showDetail(message.detail); break;
       case 'reveal': this.tree.reveal(message.place); this.select(message.place.message); break;
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
+      case 'found': this.found(message.revision, message.hits); break;
+      case 'marked': this.tree.markCompared(message.message); break;
+      case 'comparison':
+        this.comparison.show(message.comparison);
+        this.compared = this.comparison.compared;
+        this.keep();
+        break;
       case 'failed': this.banner.textContent = message.message; break;
     }
   }
@@ -91,16 +137,25 @@ export class TranscriptPanel {
     this.selected = message.selected;
     this.banner.textContent = '';
     this.title.textContent = message.header.title;
-    this.subtitle.textContent = `${message.header.subtitle} · ${count(message.layout.rows - 1)} ${message.layout.rows === 2 ? 'message' : 'messages'}`;
+    this.filter = message.filter;
+    this.subtitle.textContent = `${message.header.subtitle} · ${count(message.layout.messages)} ${message.layout.messages === 1 ? 'message' : 'messages'}`;
+    this.map.show(message.header.protocol);
+    this.bar.show(message.filter, message.choices, message.layout);
+    this.tree.markCompared(message.marked);
     this.tree.open(message.layout, this.folded, this.selected, same);
     this.folded = this.tree.folds();
     this.show(this.selected);
+    if (this.query !== '') this.search(this.query, false);
+    // What was compared comes back with the page; the texts come from the store.
+    if (this.compared !== null && this.comparison.compared === null) this.host.post({ type: 'comparePair', ...this.compared });
+    this.markMap(null);
     this.keep();
   }
 
   private showDetail(detail: MessageDetail): void {
     if (this.opened === null) return;
     this.detail.message(detail, this.opened.defaults, this.replay);
+    this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
     if (this.awaited !== null) this.replayWhenShown(this.awaited);
   }
 
@@ -121,7 +176,55 @@ export class TranscriptPanel {
   private show(message: number | null): void {
     this.detailRequest++;
     if (message !== null) this.host.post({ type: 'detail', id: this.detailRequest, message });
-    else if (this.opened !== null) this.detail.question(this.opened.header);
+    else if (this.opened !== null) {
+      this.detail.question(this.opened.header);
+      this.markMap(null);
+    }
+  }
+
+  private markMap(selected: { readonly role: string; readonly turn: number } | null): void {
+    this.map.mark(selected, this.filter.role);
+  }
+
+  private command(command: PanelCommand): void {
+    switch (command) {
+      case 'difference': this.comparison.openDiff(); break;
+      case 'search': this.bar.focusSearch(); break;
+      case 'nextHit': this.step(1); break;
+      case 'previousHit': this.step(-1); break;
+      case 'filter': this.bar.focusFilter(); break;
+      case 'keys': this.keys.toggle(); break;
+    }
+  }
+
+  /** @param jump whether to go to the first hit from where the keyboard stands */
+  private search(query: string, jump = true): void {
+    if (this.opened === null) return;
+    this.query = query;
+    this.jump = jump;
+    this.tree.highlight(query.trim());
+    this.host.post({ type: 'search', revision: this.opened.layout.revision, query });
+    this.keep();
+  }
+
+  private found(revision: number, hits: SearchHits): void {
+    if (this.opened?.layout.revision !== revision || hits.query !== this.query) return;
+    this.hits = hits;
+    if (this.jump && !hits.rows.includes(this.tree.place)) this.step(1);
+    this.jump = false;
+    this.tellHits();
+  }
+
+  private step(direction: 1 | -1): void {
+    if (this.opened === null || this.hits === null) return;
+    const at = stepFrom(this.hits.rows, this.tree.place, direction);
+    const index = at === null ? undefined : this.hits.rows[at];
+    if (index !== undefined) this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
+  }
+
+  private tellHits(): void {
+    const at = this.hits?.rows.indexOf(this.tree.place) ?? -1;
+    this.bar.tell(this.hits, at < 0 ? null : at);
   }
 
   private arranged(folded: readonly number[]): void {
@@ -130,7 +233,7 @@ export class TranscriptPanel {
   }
 
   private keep(): void {
-    if (this.opened !== null) this.host.setState({ version: 1, target: this.opened.target, selected: this.selected, collapsed: this.folded });
+    if (this.opened !== null) this.host.setState({ version: 2, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, compared: this.compared });
   }
 }
 

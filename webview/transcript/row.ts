@@ -3,6 +3,7 @@ import type { MarkedRow } from '../../src/shared/transcriptProtocol.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon, setAttributes } from '../common/dom.ts';
 import { creditText, oneLine, returnText } from '../common/format.ts';
+import { highlighted } from './highlight.ts';
 import { returnCell } from '../common/returnMark.ts';
 import { verificationBadge, verificationText } from '../common/verificationBadge.ts';
 
@@ -13,6 +14,8 @@ export interface RowState {
   readonly folded: boolean;
   readonly active: boolean;
   readonly selected: boolean;
+  /** The message waits to be compared with another. */
+  readonly compared: boolean;
 }
 
 /** The element id of a row, for aria-activedescendant. */
@@ -29,7 +32,7 @@ export function rowLabel(row: MarkedRow): string {
 }
 
 /** The element of a row whose data is here. */
-export function rowElement(row: MarkedRow, state: RowState): HTMLElement {
+export function rowElement(row: MarkedRow, state: RowState, query: string): HTMLElement {
   const element = shell(row.index);
   setAttributes(element, {
     'aria-level': row.depth + 1,
@@ -39,11 +42,12 @@ export function rowElement(row: MarkedRow, state: RowState): HTMLElement {
     'aria-label': rowLabel(row),
   });
   mark(element, state);
-  const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...label(row));
+  const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...label(row, query));
   name.style.paddingInlineStart = `${String(4 + 12 * row.depth)}px`;
   element.append(name);
   if (row.message !== null) {
     element.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'message', message: row.message, preventDefaultContextMenuItems: true });
+    element.classList.toggle('passed', !row.match);
     element.append(returnCell(row.return), creditCell(row.credit));
   }
   return element;
@@ -58,14 +62,22 @@ export function waitingElement(index: number): HTMLElement {
 }
 
 /** Shows whether the row has the keyboard and whether it is the one in the detail pane. */
-export function mark(element: HTMLElement, state: Pick<RowState, 'active' | 'selected'>): void {
+export function mark(element: HTMLElement, state: Pick<RowState, 'active' | 'selected' | 'compared'>): void {
   element.classList.toggle('active', state.active);
   element.classList.toggle('selected', state.selected);
+  element.classList.toggle('compared', state.compared);
   element.setAttribute('aria-selected', String(state.selected));
+  if (state.compared) element.setAttribute('aria-description', 'selected to compare');
+  else element.removeAttribute('aria-description');
 }
 
 function shell(index: number): HTMLElement {
   return h('div', { class: 'row', role: 'treeitem', id: rowId(index) });
+}
+
+/** The text with the words of a search marked. */
+function words(text: string, query: string): readonly (HTMLElement | string)[] {
+  return query === '' ? [text] : highlighted(text, query).map((stretch) => (stretch.hit ? h('mark', {}, stretch.text) : stretch.text));
 }
 
 function twistie(row: MarkedRow, folded: boolean): HTMLElement {
@@ -73,7 +85,7 @@ function twistie(row: MarkedRow, folded: boolean): HTMLElement {
   return h('span', { class: folded ? 'twistie foldable' : 'twistie foldable open' }, icon('chevron'));
 }
 
-function label(row: MarkedRow): readonly (HTMLElement | null)[] {
+function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
   const text = oneLine(row.text);
   if (row.message === null) return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, text)];
   const place = row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
@@ -81,7 +93,8 @@ function label(row: MarkedRow): readonly (HTMLElement | null)[] {
     h('span', { class: 'role' }, row.role),
     place,
     row.branch ? h('span', { class: 'branch', title: 'Sampled by a replay request; no part of the run itself' }, icon('branch')) : null,
-    h('span', { class: text === '' ? 'row-text empty' : 'row-text' }, text === '' ? 'empty message' : text),
+    h('span', { class: text === '' ? 'row-text empty' : 'row-text' }, ...(text === '' ? ['empty message'] : words(text, query))),
+    h('span', { class: 'compare-mark' }, 'to compare'),
     row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,
     row.verification === null ? null : verificationBadge(row.verification),
   ];

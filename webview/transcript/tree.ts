@@ -1,7 +1,8 @@
 /** The transcript tree: one tab stop, rows drawn only where they can be seen. */
 import type { MarkedRow, RowPlace, TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
-import { commandOf, type TreeCommand } from './keys.ts';
+import { oneLine } from '../common/format.ts';
+import { commandOf, TypeAhead, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
 import { RowWindows } from './windows.ts';
@@ -18,10 +19,17 @@ export interface TreeEvents {
   verify(message: number): void;
   exportReport(message: number): void;
   copyLink(message: number): void;
+  compare(message: number): void;
+  tokens(message: number): void;
+  /** A key that is about the panel, not about a message. */
+  command(command: PanelCommand): void;
+  /** The keyboard moved to another row. */
+  moved(index: number): void;
   /** The set of folded messages changed. */
   arranged(folded: readonly number[]): void;
-  keys(): void;
 }
+
+export type PanelCommand = 'difference' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
 
 export class TreeView {
   readonly element: HTMLElement;
@@ -33,6 +41,9 @@ export class TreeView {
   private layout = new Layout(0, []);
   private active = 0;
   private selected: number | null = null;
+  private marked: number | null = null;
+  private query = '';
+  private readonly typing = new TypeAhead();
   /** Keeps the old rows on screen until the rows of a new layout are here. */
   private holding = false;
   private frame = 0;
@@ -63,9 +74,29 @@ export class TreeView {
     this.selected = selected;
     this.relayout(layout.rows);
     this.active = places.get(active ?? -1)?.index ?? 0;
+    this.events.moved(this.active);
     const top = places.get(anchor?.message ?? -1);
     if (top !== undefined && anchor !== null) this.element.scrollTop = this.layout.placeOf(top.index) * ROW_HEIGHT + anchor.offset;
     else if (!same) this.scrollTo(this.active);
+    this.schedule();
+  }
+
+  /** The row that has the keyboard. */
+  get place(): number {
+    return this.active;
+  }
+
+  /** The message that waits to be compared. */
+  markCompared(message: number | null): void {
+    this.marked = message;
+    this.schedule();
+  }
+
+  /** Marks the words of a search in the rows. */
+  highlight(query: string): void {
+    if (query === this.query) return;
+    this.query = query;
+    this.clear();
     this.schedule();
   }
 
@@ -104,6 +135,7 @@ export class TreeView {
     this.active = place.index;
     this.scrollTo(place.index);
     this.schedule();
+    this.events.moved(place.index);
     this.events.arranged(this.folds());
   }
 
@@ -147,12 +179,12 @@ export class TreeView {
     if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
       element?.remove();
       const folded = row !== undefined && row.message !== null && this.folded.has(row.message);
-      element = row === undefined ? waitingElement(index) : rowElement(row, { folded, active: false, selected: false });
+      element = row === undefined ? waitingElement(index) : rowElement(row, { folded, active: false, selected: false, compared: false }, this.query);
       this.drawn.set(index, element);
       this.canvas.append(element);
     }
     element.style.transform = `translateY(${String(place * ROW_HEIGHT)}px)`;
-    mark(element, { active: index === this.active, selected: row !== undefined && row.message === this.selected });
+    mark(element, { active: index === this.active, selected: row !== undefined && row.message === this.selected, compared: row !== undefined && row.message !== null && row.message === this.marked });
   }
 
   private scrollTo(index: number): void {
@@ -163,10 +195,17 @@ export class TreeView {
   }
 
   private onKey(event: KeyboardEvent): void {
-    const command = commandOf(event);
-    if (command === undefined) return;
+    const now = performance.now();
+    const command = this.typing.goesOn(now) && event.key.length === 1 ? undefined : commandOf(event);
+    if (command !== undefined) {
+      event.preventDefault();
+      this.run(command);
+      return;
+    }
+    const word = this.typing.add(event, now);
+    if (word === null) return;
     event.preventDefault();
-    this.run(command);
+    this.find(word);
   }
 
   private run(command: TreeCommand): void {
@@ -186,7 +225,21 @@ export class TreeView {
       case 'verify': this.withActive((message) => { this.events.verify(message); }); break;
       case 'report': this.withActive((message) => { this.events.exportReport(message); }); break;
       case 'link': this.withActive((message) => { this.events.copyLink(message); }); break;
-      case 'keys': this.events.keys(); break;
+      case 'compare': this.withActive((message) => { this.events.compare(message); }); break;
+      case 'tokens': this.withActive((message) => { this.events.tokens(message); }); break;
+      case 'difference': case 'search': case 'nextHit': case 'previousHit': case 'filter': case 'keys': this.events.command(command); break;
+    }
+  }
+
+  /** Goes to the next row at hand whose role or text begins with a word; the row itself counts while the word grows. */
+  private find(word: string): void {
+    const from = this.layout.placeOf(this.active) + (word.length === 1 ? 1 : 0);
+    for (let step = 0; step < this.layout.visible; step++) {
+      const place = (from + step) % this.layout.visible;
+      const row = this.windows.peek(this.layout.rowAt(place));
+      if (row === undefined || !(row.role.toLowerCase().startsWith(word) || oneLine(row.text).toLowerCase().startsWith(word))) continue;
+      this.activate(place);
+      return;
     }
   }
 
@@ -196,6 +249,7 @@ export class TreeView {
     this.active = this.layout.rowAt(bounded);
     this.scrollTo(this.active);
     this.schedule();
+    this.events.moved(this.active);
   }
 
   private openOrDescend(place: number): void {
@@ -236,6 +290,7 @@ export class TreeView {
     this.active = index;
     this.selected = row.message;
     this.schedule();
+    this.events.moved(index);
     this.events.select(row.message);
   }
 

@@ -6,13 +6,18 @@ import { isTaxonomyState, isTaxonomyToHost } from '../../../src/shared/taxonomyP
 import { isTranscriptState, isTranscriptToHost } from '../../../src/shared/transcriptProtocol.ts';
 
 const thresholds = { misleading: 0.5, ambiguity: 0.01, shift: 0.2, significance: 0.05 };
-const filter = { verdict: 'Over-Coupling', role: null, labels: 'disagreement' };
-const taxonomyState = { version: 2, run: 'r', filter, limit: 50, opened: null, finding: null, draft: { bucket: 1, name: '', note: 'begun' }, scroll: 0 };
+const taxonomyFilter = { verdict: 'Over-Coupling', role: null, labels: 'disagreement' };
+const taxonomyState = { version: 2, run: 'r', filter: taxonomyFilter, limit: 50, opened: null, finding: null, draft: { bucket: 1, name: '', note: 'begun' }, scroll: 0 };
+const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan' };
 const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
 test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
-    { type: 'ready', selected: null, collapsed: [1, 2], others: [] },
+    { type: 'ready', selected: null, collapsed: [1, 2], others: [], filter },
+    { type: 'filter', filter: { ...filter, outcome: 'won' }, collapsed: [], others: [3] },
+    { type: 'search', revision: 2, query: '<b>' },
+    { type: 'compare', message: 5 },
+    { type: 'openDiff', left: 5, right: 6 },
     { type: 'rows', revision: 1, offset: 200 },
     { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own', independent: false },
     { type: 'verify', message: 5 },
@@ -40,8 +45,8 @@ test('messages of the panels that follow the protocol are taken', () => {
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
-  assert.ok(isTranscriptState({ version: 1, target, selected: 4, collapsed: [] }));
-  assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter, limit: 50 }));
+  assert.ok(isTranscriptState({ version: 2, target, selected: 4, collapsed: [], filter, query: 'plan', compared: { left: 1, right: 2 } }));
+  assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter: taxonomyFilter, limit: 50 }));
   assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
   assert.ok(isTaxonomyState(taxonomyState));
 });
@@ -63,18 +68,21 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: 'no' },
     { type: 'verify' },
     { type: 'exportReport', message: '5' },
-    { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [] },
+    { type: 'filter', filter: { ...filter, outcome: 'maybe' }, collapsed: [], others: [] },
+    { type: 'search', revision: 2, query: 'x'.repeat(501) },
+    { type: 'comparePair', left: 5 },
+    { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [], filter },
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
-  assert.equal(isTranscriptState({ version: 2, target, selected: null, collapsed: [] }), false);
-  assert.equal(isTranscriptState({ version: 1, target: { ...target, phase: 'test' }, selected: null, collapsed: [] }), false);
+  assert.equal(isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }), false);
+  assert.equal(isTranscriptState({ version: 2, target: { ...target, phase: 'test' }, selected: null, collapsed: [], filter, query: '', compared: null }), false);
   assert.equal(isTaxonomyState({ ...taxonomyState, version: 1 }), false);
-  assert.equal(isTaxonomyState({ ...taxonomyState, filter: { ...filter, verdict: 'No Such Class' } }), false);
+  assert.equal(isTaxonomyState({ ...taxonomyState, filter: { ...taxonomyFilter, verdict: 'No Such Class' } }), false);
   for (const message of [
-    { type: 'show', thresholds: { ...thresholds, shift: Number.NaN }, filter, limit: 50 },
-    { type: 'show', thresholds: { ...thresholds, significance: 1.1 }, filter, limit: 50 },
-    { type: 'show', thresholds: { ...thresholds, misleading: '0.5' }, filter, limit: 50 },
-    { type: 'show', thresholds, filter, limit: 2001 },
+    { type: 'show', thresholds: { ...thresholds, shift: Number.NaN }, filter: taxonomyFilter, limit: 50 },
+    { type: 'show', thresholds: { ...thresholds, significance: 1.1 }, filter: taxonomyFilter, limit: 50 },
+    { type: 'show', thresholds: { ...thresholds, misleading: '0.5' }, filter: taxonomyFilter, limit: 50 },
+    { type: 'show', thresholds, filter: taxonomyFilter, limit: 2001 },
     { type: 'label', bucket: 3, name: 'x'.repeat(401), note: '' },
     { type: 'label', bucket: -3, name: 'x', note: '' },
   ]) assert.equal(isTaxonomyToHost(message), false, JSON.stringify(message).slice(0, 80));

@@ -1,0 +1,26 @@
+/** Which messages of a transcript match a filter. Pure. */
+import type { TranscriptFilter } from '../shared/transcriptProtocol.ts';
+import type { MessageFacts } from '../store/reader.ts';
+
+/** Whether a filter lets everything through. */
+export function isOpen({ role, credit, outcome, label }: TranscriptFilter): boolean {
+  return role === null && credit === null && outcome === null && label === null;
+}
+
+/** @param labelled the messages that wear the label that the filter asks for */
+export function matches(filter: TranscriptFilter, { id, eventType, credit, return: value }: MessageFacts, labelled: ReadonlySet<number>): boolean {
+  if (filter.role !== null && eventType !== filter.role) return false;
+  if (filter.credit !== null && signOf(credit) !== filter.credit) return false;
+  if (filter.outcome !== null && outcomeOf(value) !== filter.outcome) return false;
+  return filter.label === null || labelled.has(id);
+}
+
+function signOf(credit: number | null): NonNullable<TranscriptFilter['credit']> {
+  if (credit === null) return 'none';
+  return credit > 0 ? 'positive' : credit < 0 ? 'negative' : 'zero';
+}
+
+function outcomeOf(value: number | null): NonNullable<TranscriptFilter['outcome']> {
+  if (value === null) return 'none';
+  return value >= 1 ? 'won' : value <= 0 ? 'lost' : 'between';
+}

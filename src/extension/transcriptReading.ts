@@ -1,0 +1,102 @@
+/** What one panel reads of its transcript: the layout under the filter in force, kept up to date, and searched. */
+import type { VerdictName } from '../shared/taxonomy.ts';
+import { MOST_HITS, NO_FILTER, type RowPlace, type SearchHits, type TranscriptFilter, type TranscriptRow, type TranscriptTarget } from '../shared/transcriptProtocol.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { isOpen, matches } from './transcriptFilter.ts';
+import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
+
+/** Hits counted in a run; finding more takes too long. */
+const MOST_FOUND = 300_000;
+
+type Reader = OutlineReader & Pick<StoreReader, 'facts' | 'searchIds' | 'labelledMessages' | 'version' | 'newestVerification'>;
+
+/** The messages of each failure class of a run. */
+export type ClassMembers = ReadonlyMap<VerdictName, ReadonlySet<number>>;
+
+export class TranscriptReading {
+  readonly target: TranscriptTarget;
+  private readonly full: TranscriptOutline;
+  private readonly shown: TranscriptOutline;
+  private stamp: string;
+  private readonly verification: number;
+  readonly filter: TranscriptFilter;
+  private readonly classes: ClassMembers | null;
+
+  /** Reads a transcript. @param classes needed for a filter by class; without it such a filter matches nothing */
+  constructor(reader: Reader, target: TranscriptTarget, filter: TranscriptFilter = NO_FILTER, classes: ClassMembers | null = null, full?: TranscriptOutline) {
+    this.target = target;
+    this.filter = filter;
+    this.classes = classes;
+    this.stamp = reader.version();
+    this.verification = reader.newestVerification();
+    this.full = full ?? TranscriptOutline.read(reader, target);
+    this.shown = isOpen(filter) ? this.full : this.full.filtered(this.matching(reader));
+  }
+
+  /** The same transcript as it is now; this very reading where nothing was added. */
+  refreshed(reader: Reader): TranscriptReading {
+    const verification = reader.newestVerification();
+    const stamp = reader.version();
+    if (stamp === this.stamp) return this;
+    const full = TranscriptOutline.read(reader, this.target);
+    this.stamp = stamp;
+    if (full.signature === this.full.signature && verification === this.verification) return this;
+    return new TranscriptReading(reader, this.target, this.filter, this.classes, full);
+  }
+
+  /** The same transcript under another filter. */
+  sifted(reader: Reader, filter: TranscriptFilter, classes: ClassMembers | null): TranscriptReading {
+    return new TranscriptReading(reader, this.target, filter, classes, this.full);
+  }
+
+  /** Rows of the layout, messages in all, and those that match. */
+  get sizes(): { readonly rows: number; readonly messages: number; readonly matching: number } {
+    return { rows: this.shown.rows, messages: this.full.rows - 1, matching: this.shown.matching };
+  }
+
+  /** A window of rows. */
+  window(reader: Reader, offset: number): readonly TranscriptRow[] {
+    return this.shown.window(reader, this.target, offset);
+  }
+
+  /** Where a message stands; null when the layout does not have it. */
+  place(message: number): RowPlace | null {
+    return this.shown.place(message);
+  }
+
+  /** Whether a message is hidden by the filter alone. */
+  hides(message: number): boolean {
+    return this.shown.place(message) === null && this.full.place(message) !== null;
+  }
+
+  /** Where a row stands; null for the question and for no row. */
+  placeAt(index: number): RowPlace | null {
+    return this.shown.placeAt(index);
+  }
+
+  /** The rows whose messages contain every word of a query. */
+  search(reader: Reader, query: string): SearchHits {
+    if (query.trim() === '') return { query, rows: [], total: 0, hidden: 0, elsewhere: 0 };
+    const ids = reader.searchIds(this.target.run, query, MOST_FOUND);
+    const here = ids.filter((id) => this.full.has(id));
+    const rows = here.map((id) => this.shown.indexOf(id)).filter((index) => index !== null).sort((a, b) => a - b);
+    return { query, rows: rows.slice(0, MOST_HITS), total: rows.length, hidden: here.length - rows.length, elsewhere: ids.length === MOST_FOUND ? null : ids.length - here.length };
+  }
+
+  private matching(reader: Reader): ReadonlySet<number> {
+    const { filter } = this;
+    const labelled = this.labelled(reader, filter.label);
+    const kept = new Set<number>();
+    for (const group of this.full.groups) {
+      for (const facts of reader.facts(group)) if (matches(filter, facts, labelled)) kept.add(facts.id);
+    }
+    return kept;
+  }
+
+  private labelled(reader: Reader, label: string | null): ReadonlySet<number> {
+    if (label === null) return new Set();
+    if (label.startsWith('label:')) return new Set(reader.labelledMessages(this.target.run, label.slice('label:'.length)));
+    return new Map<string, ReadonlySet<number>>(this.classes ?? []).get(label.slice('class:'.length)) ?? new Set();
+  }
+}
+

@@ -1,0 +1,80 @@
+/** Two branches of transcripts side by side: where they part. Pure. */
+
+/** One message on the way from the question to the end of an episode. */
+export interface BranchMessage {
+  readonly message: number;
+  readonly role: string;
+  readonly turn: number;
+  readonly text: string;
+  readonly tokens: number;
+  /** Mean return of what was scored at or below it; null where nothing was. */
+  readonly return: number | null;
+}
+
+/** A way through a transcript: down to a message and on to the end of its first continuation. */
+export interface Branch {
+  /** The message that it was chosen by. */
+  readonly message: number;
+  /** What tells it from others: `Step 1, actor 2 of 4`. */
+  readonly title: string;
+  readonly question: string;
+  readonly messages: readonly BranchMessage[];
+  /** What the end of the branch returned; null where it was not scored or was masked. */
+  readonly return: number | null;
+  /** Continuations that the chosen message has beside the one shown. */
+  readonly otherContinuations: number;
+}
+
+/** Where two branches stop being the same. */
+export type Parting =
+  | { readonly kind: 'same' }
+  | { readonly kind: 'question'; readonly character: number }
+  /** Both have a message there, which differ from this character on (counted from 0 in code points), or whose roles differ. */
+  | { readonly kind: 'text'; readonly index: number; readonly character: number }
+  | { readonly kind: 'role'; readonly index: number }
+  /** One ends where the other goes on. */
+  | { readonly kind: 'end'; readonly index: number };
+
+/** The first message and character at which two branches differ. */
+export function partingOf(left: Branch, right: Branch): Parting {
+  const question = firstDifference(left.question, right.question);
+  if (question !== null) return { kind: 'question', character: question.character };
+  for (let index = 0; index < Math.max(left.messages.length, right.messages.length); index++) {
+    const one = left.messages[index];
+    const other = right.messages[index];
+    if (one === undefined || other === undefined) return { kind: 'end', index };
+    if (one.role !== other.role) return { kind: 'role', index };
+    const difference = firstDifference(one.text, other.text);
+    if (difference !== null) return { kind: 'text', index, character: difference.character };
+  }
+  return { kind: 'same' };
+}
+
+/** The first difference of two texts, in code points and in UTF-16 units; never inside a surrogate pair. Null for equal texts. */
+export function firstDifference(left: string, right: string): { readonly character: number; readonly unit: number } | null {
+  const shorter = Math.min(left.length, right.length);
+  let unit = 0;
+  let character = 0;
+  while (unit < shorter) {
+    const code = left.codePointAt(unit);
+    if (code === undefined || code !== right.codePointAt(unit)) break;
+    unit += code > 0xffff ? 2 : 1;
+    character++;
+  }
+  return unit >= left.length && unit >= right.length ? null : { character, unit };
+}
+
+/** Tokens and characters of a branch's messages together; characters are code points. */
+export function lengthOf(branch: Branch): { readonly messages: number; readonly tokens: number; readonly characters: number } {
+  return {
+    messages: branch.messages.length,
+    tokens: branch.messages.reduce((sum, message) => sum + message.tokens, 0),
+    characters: branch.messages.reduce((sum, message) => sum + codePoints(message.text), 0),
+  };
+}
+
+function codePoints(text: string): number {
+  let points = 0;
+  for (let unit = 0; unit < text.length; unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1) points++;
+  return points;
+}

@@ -1,0 +1,182 @@
+/** Comparing, searching, sifting and reading contexts in the transcript panel, by keyboard and by mouse. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { FrameLocator } from 'playwright-core';
+import { openStoreForReading } from '../../src/store/reader.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
+
+const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
+const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
+const ROW = '[role="treeitem"]';
+
+let run = '';
+
+interface Episode {
+  readonly question: string;
+  readonly plans: readonly { readonly id: number; readonly text: string; readonly context: string }[];
+  /** The answers under the first plan. */
+  readonly answers: readonly { readonly text: string }[];
+}
+
+/** The first training episode of a tiny run, as the store has it. */
+async function prepare(workbench: Workbench): Promise<Episode> {
+  if (run === '') run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
+  const store = openStoreForReading(storeOf(workbench.folder));
+  try {
+    const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+    assert.ok(episode);
+    const { messages } = store.transcript({ run, phase: 'train', iteration: 1, instance: episode.instance, offset: 0, limit: 100 });
+    const plans = messages.filter(({ parent }) => parent === null).map(({ id, text }) => ({ id, text, context: store.decision(id).context }));
+    return { question: episode.question, plans, answers: messages.filter(({ parent }) => parent === plans[0]?.id) };
+  } finally {
+    store.close();
+  }
+}
+
+async function open(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly episode: Episode }> {
+  const episode = await prepare(workbench);
+  const title = episode.question.replaceAll(/\s+/gu, ' ').slice(0, 40);
+  const tab = workbench.tab(title);
+  if ((await tab.count()) > 0) await tab.click();
+  else {
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, 'Tiny').click();
+    await workbench.treeItem(view, 'Step 1').click();
+    await workbench.treeItem(view, episode.question.slice(0, 30)).click();
+  }
+  const transcript = await workbench.webview(title);
+  await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"]`).first().waitFor();
+  return { transcript, episode };
+}
+
+async function pictures(workbench: Workbench, name: string): Promise<void> {
+  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot(name, theme);
+  await workbench.page.setViewportSize({ width: 1280, height: 800 });
+  await workbench.page.screenshot({ path: join(ARTIFACTS, `${name}-1280.png`), animations: 'disabled' });
+  await workbench.page.setViewportSize({ width: 800, height: 800 });
+  await workbench.page.screenshot({ path: join(ARTIFACTS, `${name}-800.png`), animations: 'disabled' });
+  await workbench.page.setViewportSize({ width: 1400, height: 900 });
+}
+
+scenario('two answers are compared by C on one and C on the other: where they part, and in the diff editor', async (workbench) => {
+  const { transcript, episode } = await open(workbench);
+  const [first, second] = episode.answers;
+  assert.ok(first && second);
+  const tree = transcript.getByRole('tree');
+  await tree.press('Home');
+  await tree.press('ArrowDown');
+  await tree.press('ArrowDown');
+  await tree.press('c');
+  await transcript.locator(`${ROW}.compared`).getByText('to compare', { exact: true }).waitFor();
+  await transcript.locator(`${ROW}[aria-label^="actor 2 of 2"]`).first().click();
+  await tree.press('c');
+  const comparison = transcript.getByRole('region', { name: 'Comparison' });
+  await comparison.waitFor();
+  assert.equal(await transcript.locator(`${ROW}.compared`).count(), 0, 'the mark is gone');
+  const same = first.text === second.text;
+  let at = 0;
+  while (!same && first.text[at] === second.text[at] && at < first.text.length) at++;
+  const words = await comparison.locator('.comparison-head').innerText();
+  if (!same) assert.ok(words.includes(`They part in message 2 (actor), at character ${String(at + 1)}.`), words);
+  await pictures(workbench, 'comparison');
+  await tree.press('d');
+  const diff = workbench.page.locator('.monaco-diff-editor');
+  await diff.waitFor();
+  const shown = async (side: 'original' | 'modified', text: string): Promise<boolean> => (await diff.locator(`.editor.${side} .view-lines`).innerText()).replaceAll('\u00a0', ' ').includes(text.split('\n')[0] ?? '');
+  await eventually('both answers in the diff editor', async () => (await shown('original', first.text)) && (await shown('modified', second.text)));
+  await workbench.screenshot('comparison-diff');
+  await workbench.page.keyboard.press('Control+F4');
+  assertQuiet(workbench);
+});
+
+scenario('episodes are compared from the side bar by their context menus', async (workbench) => {
+  const episode = await prepare(workbench);
+  const view = await workbench.openView('C3');
+  const rows = view.getByRole('treeitem').filter({ hasText: episode.question.slice(0, 30) });
+  await rows.nth(0).click({ button: 'right' });
+  await workbench.page.getByRole('menuitem', { name: 'Select to compare' }).click();
+  await rows.nth(1).click({ button: 'right' });
+  await workbench.page.getByRole('menuitem', { name: 'Compare with the selected branch' }).click();
+  await workbench.page.locator('.monaco-diff-editor').waitFor();
+  await workbench.page.keyboard.press('Control+F4');
+});
+
+scenario('the context of a message stands in an editor token by token', async (workbench) => {
+  const { transcript, episode } = await open(workbench);
+  await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
+  await transcript.getByRole('tree').press('t');
+  const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines');
+  await eventually('rows of tokens', async () => /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' ')));
+  const words = (await editor.first().innerText()).replaceAll('\u00a0', ' ');
+  assert.ok(words.includes(`${String(Buffer.byteLength(episode.plans[0]?.context ?? ''))} bytes`), words.slice(0, 300));
+  assert.ok(!words.includes('has changed') && !words.includes('do not join'), words.slice(0, 600));
+  await workbench.screenshot('context-tokens');
+  await workbench.page.keyboard.press('Control+F4');
+});
+
+scenario('words are searched from the keyboard, counted and stepped through', async (workbench) => {
+  const { transcript } = await open(workbench);
+  const tree = transcript.getByRole('tree');
+  await tree.press('Home');
+  await tree.press('/');
+  const field = transcript.getByRole('searchbox', { name: 'Search messages' });
+  await eventually('the keyboard in the field', () => field.evaluate((element) => element === element.ownerDocument.activeElement));
+  // Every answer of the bundled actor ends with # and the number; digits are in all of them.
+  const word = (await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"] .row-text`).first().innerText()).match(/[\p{L}\p{N}]+/u)?.[0] ?? '';
+  await field.pressSequentially(word);
+  const hits = transcript.locator('.hits');
+  await eventually('the first hit', async () => /^1 \/ \d+/u.test(await hits.innerText()));
+  await transcript.locator(`${ROW} mark`).first().waitFor();
+  const total = Number(/\/ (\d+)/u.exec(await hits.innerText())?.[1]);
+  assert.ok(total >= 1);
+  await field.press('Enter');
+  await eventually('the second hit', async () => (await hits.innerText()).startsWith(total === 1 ? '1 / 1' : '2 / '));
+  await field.press('Shift+Enter');
+  await eventually('the first hit again', async () => (await hits.innerText()).startsWith('1 / '));
+  await field.press('ArrowDown');
+  await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
+  await pictures(workbench, 'search');
+  await tree.press('/');
+  await field.press('Escape');
+  await field.press('Escape');
+  await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
+  assert.equal(await transcript.locator(`${ROW} mark`).count(), 0);
+});
+
+scenario('the map of the protocol sifts for a role, filters leave what matches and come back after a reload', async (workbench) => {
+  const { transcript } = await open(workbench);
+  const map = transcript.getByRole('group', { name: 'Protocol' });
+  await map.getByRole('button', { name: /^reasoner/u }).click();
+  await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
+  await transcript.getByText('2 of 6 messages').waitFor();
+  await pictures(workbench, 'filter');
+  await reloadWindow(workbench);
+  const again = await workbench.webview((await prepare(workbench)).question.replaceAll(/\s+/gu, ' ').slice(0, 40));
+  await again.getByText('2 of 6 messages').waitFor();
+  assert.equal(await again.getByRole('treeitem').count(), 3);
+  await again.getByRole('combobox', { name: 'Role' }).selectOption('actor');
+  await eventually('the answers with their plans', async () => (await again.getByRole('treeitem').count()) === 7);
+  await again.getByText('4 of 6 messages').waitFor();
+  await again.getByRole('combobox', { name: 'Label or failure class' }).selectOption('Class: Misleading Plan');
+  // One that has to wait for the engine gives way to what is asked for meanwhile.
+  await again.getByRole('button', { name: 'Clear filters' }).click();
+  await eventually('all rows', async () => (await again.getByRole('treeitem').count()) === 7 && (await again.locator('.matching').innerText()) === '');
+});
+
+scenario('letters go to the row that begins so, and the sheet of keys names every key', async (workbench) => {
+  const { transcript } = await open(workbench);
+  const tree = transcript.getByRole('tree');
+  await tree.press('Home');
+  await tree.pressSequentially('ac', { delay: 30 });
+  await transcript.locator(`${ROW}.active[aria-label^="actor 1 of 2"]`).waitFor();
+  await tree.press('Home');
+  await tree.press('Shift+R');
+  await transcript.locator(`${ROW}.active[aria-label^="reasoner 1 of 2"]`).waitFor();
+  await tree.press('?');
+  const sheet = transcript.getByRole('dialog', { name: 'Keys of the message tree' });
+  await sheet.getByText('Search the messages').waitFor();
+  await workbench.screenshot('keys');
+  await workbench.page.keyboard.press('Escape');
+  assertQuiet(workbench);
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { highlighted } from '../../../webview/transcript/highlight.ts';
+import { stepFrom } from '../../../webview/transcript/hits.ts';
+import { commandOf, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
+
+function press(key: string): { readonly key: string; readonly ctrlKey: boolean; readonly altKey: boolean; readonly metaKey: boolean } {
+  return { key, ctrlKey: false, altKey: false, metaKey: false };
+}
+
+test('steps go to the next and the previous hit from any row, around the ends', () => {
+  const rows = [3, 7, 9];
+  assert.deepEqual([0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, 1)), [0, 1, 1, 0, 0]);
+  assert.deepEqual([0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, -1)), [2, 2, 0, 1, 2]);
+  assert.equal(stepFrom([], 4, 1), null);
+});
+
+test('words that begin as a word of the query are marked, without case and accents; the text stays whole', () => {
+  const text = 'Café: the PLAN planned <b>plan</b>, replan';
+  const stretches = highlighted(text, 'plan cafe');
+  assert.deepEqual(stretches.filter(({ hit }) => hit).map((stretch) => stretch.text), ['Café', 'PLAN', 'planned', 'plan']);
+  assert.equal(stretches.map((stretch) => stretch.text).join(''), text);
+  assert.deepEqual(highlighted(text, ' ** '), [{ text, hit: false }]);
+});
+
+test('no key has two commands, and a key with Ctrl has none', () => {
+  const keys = TREE_KEYS.flatMap((binding) => binding.keys);
+  assert.equal(new Set(keys).size, keys.length);
+  assert.equal(commandOf(press('c')), 'compare');
+  assert.equal(commandOf({ ...press('c'), ctrlKey: true }), undefined);
+  assert.equal(commandOf(press('C')), undefined, 'a capital letter begins typing ahead');
+});
+
+test('letters typed one after another are one word; a pause begins another', () => {
+  const typing = new TypeAhead();
+  assert.equal(typing.add(press('R'), 0), 'r');
+  assert.ok(typing.goesOn(500));
+  assert.equal(typing.add(press('e'), 500), 're');
+  assert.equal(typing.add(press(' '), 900), 're ');
+  assert.equal(typing.add(press('a'), 5000), 'a');
+  assert.equal(typing.add(press('ArrowDown'), 5100), null);
+  assert.equal(typing.add(press(' '), 9000), null, 'a blank begins no word');
+  assert.equal(typing.add({ ...press('x'), metaKey: true }, 9000), null);
+});

@@ -1,0 +1,68 @@
+/** Two branches side by side: where they part, what they returned, how long they are. */
+import { partingText, type ComparedSide, type Comparison } from '../../src/shared/comparison.ts';
+import { h, replace } from '../common/dom.ts';
+import { count, returnText } from '../common/format.ts';
+import { returnCell } from '../common/returnMark.ts';
+import { button } from '../common/toolkit.ts';
+
+export interface ComparisonEvents {
+  openDiff(left: number, right: number): void;
+  /** Show a message in the tree. */
+  open(message: number): void;
+  close(): void;
+}
+
+export class ComparisonView {
+  readonly element = h('section', { class: 'comparison', 'aria-label': 'Comparison', 'aria-live': 'polite' });
+  private readonly events: ComparisonEvents;
+  private pair: { readonly left: number; readonly right: number } | null = null;
+
+  constructor(events: ComparisonEvents) {
+    this.events = events;
+    this.element.hidden = true;
+  }
+
+  /** The messages compared. */
+  get compared(): { readonly left: number; readonly right: number } | null {
+    return this.pair;
+  }
+
+  show(comparison: Comparison): void {
+    const { left, right } = comparison;
+    const plain = comparison.parting.kind === 'same' || comparison.parting.kind === 'question';
+    this.pair = { left: left.message, right: right.message };
+    this.element.hidden = false;
+    replace(
+      this.element,
+      h('div', { class: 'comparison-head' }, h('h2', {}, 'Comparison'), h('span', {}, partingText(comparison))),
+      h('div', { class: 'sides' }, this.side(left, 'First', plain), this.side(right, 'Second', plain)),
+      h('div', { class: 'actions' }, button('Open in the diff editor', () => { this.openDiff(); }, { primary: true, title: 'Both branches in full, read-only (D)' }), button('Close', () => { this.close(); this.events.close(); })),
+    );
+  }
+
+  /** Opens what is compared in the editor's diff editor. */
+  openDiff(): void {
+    if (this.pair !== null) this.events.openDiff(this.pair.left, this.pair.right);
+  }
+
+  close(): void {
+    this.pair = null;
+    this.element.hidden = true;
+    replace(this.element);
+  }
+
+  /** @param same there is no message at which the branches part */
+  private side(side: ComparedSide, name: string, same: boolean): HTMLElement {
+    const { parted } = side;
+    const others = side.otherContinuations === 0 ? null : h('span', { class: 'muted' }, `the first of ${count(side.otherContinuations + 1)} continuations`);
+    const title = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, side.title);
+    title.addEventListener('click', () => { this.events.open(side.message); });
+    return h(
+      'div',
+      { class: 'side', role: 'group', 'aria-label': `${name}: ${side.title}, return ${returnText(side.return)}` },
+      title,
+      h('div', { class: 'side-facts' }, h('span', {}, 'Return ', returnCell(side.return)), h('span', {}, `${count(side.messages)} ${side.messages === 1 ? 'message' : 'messages'} · ${count(side.tokens)} tokens · ${count(side.characters)} characters`), others),
+      same ? null : parted === null ? h('p', { class: 'empty' }, 'it has ended') : h('pre', { class: 'message-text', tabindex: 0 }, parted.cut ? '…' : null, h('span', { class: 'common' }, parted.before), parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, parted.rest), parted.more ? '…' : null),
+    );
+  }
+}

@@ -1,0 +1,101 @@
+/** The protocol as a small map: who speaks, who sees whom, where the selected message stands. A click sifts for the role. */
+import { placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/protocolGraph.ts';
+import { h, replace, setAttributes, type Attributes } from '../common/dom.ts';
+
+const WIDTH = 104;
+const HEIGHT = 20;
+const GAP_X = 28;
+const GAP_Y = 8;
+const EDGE = 2;
+/** Letters of a role that fit into its box. */
+const LETTERS = 14;
+
+export class ProtocolMap {
+  readonly element = h('div', { class: 'protocol-map', role: 'group', 'aria-label': 'Protocol' });
+  private readonly choose: (role: string) => void;
+  private readonly boxes: { readonly node: PlacedNode; readonly element: SVGElement }[] = [];
+  private drawn = '';
+
+  /** @param choose a role was clicked */
+  constructor(choose: (role: string) => void) {
+    this.choose = choose;
+  }
+
+  /** Draws a protocol; nothing where there is none. */
+  show(graph: ProtocolGraph | null): void {
+    const name = JSON.stringify(graph);
+    if (name === this.drawn) return;
+    this.drawn = name;
+    this.boxes.length = 0;
+    this.element.hidden = graph === null;
+    if (graph === null) {
+      replace(this.element);
+      return;
+    }
+    const nodes = placeNodes(graph);
+    const columns = Math.max(0, ...nodes.map(({ column }) => column + 1));
+    const rows = Math.max(0, ...nodes.map(({ row }) => row + 1));
+    const width = columns * (WIDTH + GAP_X) - GAP_X + 2 * EDGE;
+    const height = rows * (HEIGHT + GAP_Y) - GAP_Y + 2 * EDGE;
+    const picture = svg('svg', { viewBox: `0 0 ${String(width)} ${String(height)}`, width, height, role: 'presentation' });
+    const edges = nodes.flatMap((node) => node.parents.map((parent) => edge(nodes[parent], node)));
+    picture.append(...edges.filter((line) => line !== null), ...nodes.map((node) => this.box(node)));
+    replace(this.element, picture);
+  }
+
+  /** Marks the place of the selected message, and the role that is sifted for. */
+  mark(selected: { readonly role: string; readonly turn: number } | null, sifted: string | null): void {
+    for (const { node, element } of this.boxes) {
+      const here = selected !== null && node.role === selected.role && node.turn === selected.turn;
+      element.classList.toggle('here', here);
+      element.classList.toggle('sifted', node.role === sifted);
+      setAttributes(element, { 'aria-pressed': String(node.role === sifted), 'aria-current': here ? 'step' : null });
+    }
+  }
+
+  private box(node: PlacedNode): SVGElement {
+    const { x, y } = corner(node);
+    const name = node.turn > 0 ? `${node.role} ${String(node.turn + 1)}` : node.role;
+    const words = `${name}${node.scored ? ', scored' : ''}: show only messages of ${node.role}`;
+    const group = svg('g', { class: node.scored ? 'node scored' : 'node', role: 'button', tabindex: 0, 'aria-label': words, transform: `translate(${String(x)} ${String(y)})` });
+    const title = svg('title', {});
+    title.textContent = words;
+    const label = svg('text', { x: WIDTH / 2, y: HEIGHT / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central' });
+    const letters = Array.from(name);
+    label.textContent = letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join('')}…` : name;
+    group.append(title, svg('rect', { width: WIDTH, height: HEIGHT, rx: 3 }), label);
+    group.addEventListener('click', () => { this.choose(node.role); });
+    group.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      this.choose(node.role);
+    });
+    this.boxes.push({ node, element: group });
+    return group;
+  }
+}
+
+function corner({ column, row }: PlacedNode): { readonly x: number; readonly y: number } {
+  return { x: EDGE + column * (WIDTH + GAP_X), y: EDGE + row * (HEIGHT + GAP_Y) };
+}
+
+/** A curve from the right edge of one box to the left edge of another, with a head. */
+function edge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
+  if (from === undefined) return null;
+  const start = corner(from);
+  const end = corner(to);
+  const x1 = start.x + WIDTH;
+  const y1 = start.y + HEIGHT / 2;
+  const x2 = end.x;
+  const y2 = end.y + HEIGHT / 2;
+  const middle = (x1 + x2) / 2;
+  const path = `M${String(x1)} ${String(y1)}C${String(middle)} ${String(y1)} ${String(middle)} ${String(y2)} ${String(x2)} ${String(y2)}M${String(x2 - 5)} ${String(y2 - 3)}L${String(x2)} ${String(y2)}L${String(x2 - 5)} ${String(y2 + 3)}`;
+  return svg('path', { class: 'edge', d: path });
+}
+
+function svg(tag: string, attributes: Attributes): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  setAttributes(element, attributes);
+  if (!(element instanceof SVGElement)) throw new Error(`${tag} is no SVG element.`);
+  return element;
+}
