@@ -19,7 +19,7 @@ type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' 
 
 /** The estimator whose credit a message shows where it has one; else, in runs of other methods, the newest that there is. */
 export const SHOWN_ESTIMATOR = 'loo';
-const SHOWN_FIRST = `ORDER BY estimator = '${SHOWN_ESTIMATOR}' DESC, id DESC LIMIT 1`;
+export const SHOWN_FIRST = `ORDER BY estimator = '${SHOWN_ESTIMATOR}' DESC, id DESC LIMIT 1`;
 
 const MESSAGE = `
   decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS eventType,

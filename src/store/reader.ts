@@ -6,6 +6,7 @@ import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
+import { rankingReaders } from './readRankings.ts';
 import { runReaders } from './readRuns.ts';
 import { searchReaders } from './readSearch.ts';
 import { outlineReaders, treeReader } from './readTrees.ts';
@@ -54,6 +55,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),
       ...bucketReaders(session, treeOf, creditReader(session)),
+      ...rankingReaders(session),
       close,
     };
   });

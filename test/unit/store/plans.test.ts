@@ -23,7 +23,7 @@ function plansOfReaders(t: TestContext): Map<string, string[]> {
 }
 
 /** Tables that grow with every run. */
-const GROWING = ['text', 'context', 'decision', 'bucket', 'alternative', 'episode', 'replay', 'credit', 'verification', 'label', 'snapshot', 'step', 'instance'];
+const GROWING = ['text', 'context', 'decision', 'bucket', 'alternative', 'episode', 'replay', 'credit', 'verification', 'label', 'snapshot', 'step', 'instance', 'bucket_measure'];
 
 test('no reader walks through a whole table, but for the one that counts them all', (t) => {
   const plans = plansOfReaders(t);
@@ -38,6 +38,8 @@ test('pages of buckets and what belongs to one context come from an index in ord
     [/FROM bucket WHERE run = @run AND origin = .* UNION ALL/u, /bucket_origin \(run=\? AND origin=\?\)/u],
     [/AND context_key = @contextKey/u, /bucket_context \(run=\? AND event_type=\? AND context_key=\?\)/u],
     [/AND origin = 'request' AND bucket.instance/u, /bucket_origin \(run=\? AND origin=\?\)/u],
+    [/FROM bucket_measure WHERE .* ORDER BY credit DESC/u, /bucket_measure_credit \(run=\?\)/u],
+    [/FROM bucket_measure WHERE .* ORDER BY variance DESC/u, /bucket_measure_variance \(run=\?\)/u],
     [/ORDER BY message_search.rowid DESC/u, /VIRTUAL TABLE/u],
   ] as const;
   for (const [statement, index] of ordered) {
