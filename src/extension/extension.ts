@@ -1,6 +1,7 @@
 /** Activation: makes the parts and joins them. Nothing is opened or started before it is needed. */
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { openMessage, registerCommands } from './commands.ts';
+import { BucketsTree } from './bucketsTree.ts';
 import { Dashboard, DASHBOARD_VIEW } from './dashboardPanel.ts';
 import { Doctor } from './doctor.ts';
 import { Engine } from './engine.ts';
@@ -24,7 +25,8 @@ export function activate(context: ExtensionContext): void {
   engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
   const runs = new RunController(engine, store, log);
   const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log) };
-  const tree = new RunsTree(store, log);
+  const tree = new RunsTree(store, log, context.workspaceState);
+  const buckets = new BucketsTree(store, context.workspaceState);
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
   const dashboard = new Dashboard(services);
@@ -36,9 +38,11 @@ export function activate(context: ExtensionContext): void {
     store,
     runs,
     tree,
+    buckets,
+    tree.onDidChooseRun((run) => { buckets.show(run); }),
     doctor,
     createStatusBar(runs),
-    registerCommands(services, { tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders }),
+    registerCommands(services, { tree, buckets, transcripts, taxonomies, dashboard, doctor, model, modelFolders }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),
   );
 }

@@ -25,7 +25,7 @@ export interface RankedBucket {
   /** Unmasked returns in the bucket, and their standard deviation; null for fewer than two. */
   readonly returns: number;
   readonly spread: number | null;
-  /** The message to open: the removed one where distance is the order, else that of the largest credit, else the first. Null in an empty bucket. */
+  /** The message to open: the removed one where distance is the order, else that of the largest credit, else the one asked about, else the first. Null in an empty bucket. */
   readonly message: number | null;
   /** The start of its text, and its credit. */
   readonly text: string;

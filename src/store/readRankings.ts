@@ -64,11 +64,13 @@ export function rankingReaders(session: Session): Pick<StoreReader, 'rankedBucke
   const measured = db.prepare<[number], MeasuredRow>(MEASURED);
   const removals = db.prepare<[string], RemovalRow>(REMOVALS);
   const named = db.prepare<[{ bucket: number; message: number }], MessageRow>(`${MESSAGE} WHERE decision.id = @message`);
-  // The largest credit of the bucket first; what was asked about and what was said first follow where none has a credit.
   const foremost = db.prepare<[{ bucket: number }], MessageRow>(`
-    ${MESSAGE} WHERE decision.id IN (
-      SELECT id FROM decision WHERE bucket = @bucket UNION SELECT decision FROM alternative WHERE bucket = @bucket)
-    ORDER BY abs(value) DESC, decision.id LIMIT 1`);
+    ${MESSAGE} WHERE decision.id = coalesce(
+      (SELECT decision FROM credit WHERE credit.bucket = @bucket AND abs(value) = (SELECT credit FROM bucket_measure WHERE bucket_measure.bucket = @bucket)
+        AND id = (SELECT id FROM credit AS own WHERE own.bucket = credit.bucket AND own.decision = credit.decision ${SHOWN_FIRST}) ORDER BY decision LIMIT 1),
+      (SELECT message FROM bucket WHERE id = @bucket),
+      (SELECT min(id) FROM decision WHERE bucket = @bucket),
+      (SELECT min(decision) FROM alternative WHERE bucket = @bucket))`);
 
   /** Every bucket where a removal was measured, the largest distance first. */
   function removed(run: string): ReadonlyMap<number, Removal> {
