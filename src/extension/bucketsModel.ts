@@ -2,7 +2,7 @@
 import type { Alternative } from '../shared/records.ts';
 import type { BucketOrder, RankedBucket } from '../shared/rankings.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { Limits } from './runsModel.ts';
+import type { Limits } from './runsModel.ts';
 
 export interface BucketNode {
   readonly kind: 'bucket';

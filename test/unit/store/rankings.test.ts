@@ -34,6 +34,8 @@ function fill(writer: StoreWriter): void {
     }
     const first = trees[0];
     if (first === undefined) continue;
+    // As the engine does it: what continued a message in training stands among the replays too, and a request's episodes below one do not count in training.
+    if (number === 7) replayTree(writer, trees, number);
     if (number % 4 === 0) {
       const { bucket, alternatives } = addRequest(writer, first.plan, ['one', 'two'], [score(), score()]);
       for (const id of alternatives) writer.insertCredit(bucket, id, credit(next()));
@@ -44,6 +46,20 @@ function fill(writer: StoreWriter): void {
     if (number === 6) writer.insertCredit(bucket, first.plan, credit(-1, 'magrpo'));
   }
   addTree(writer, { run: 'other', iteration: 1, instance: instance(1), returns: [[1], [0]] });
+}
+
+function replayTree(writer: StoreWriter, trees: ReturnType<typeof addTree>, number: number): void {
+  const own = { run: RUN, phase: 'train', iteration: 1 + (number % 3), offset: 0, limit: 1000 } as const;
+  const episodes = new Map(writer.episodes(own).map((episode) => [episode.leaf, episode]));
+  for (const { plan, actors } of trees) {
+    for (const [replayIndex, leaf] of actors.entries()) {
+      const episode = episodes.get(leaf);
+      assert.ok(episode);
+      writer.insertReplay({ bucket: writer.message(plan).bucket ?? 0, alternative: plan, replayIndex, leaf, return: episode.return, evaluatorCalls: 1, tokenHash: 'h', environment: 1 });
+    }
+    const leaf = addMessage(writer, { phase: 'replay', iteration: 99, instance: instance(number), role: 'actor', position: 1, parent: plan, bucket: null, index: 0, text: 'again' });
+    writer.insertEpisode({ run: RUN, phase: 'replay', iteration: 99, instance: instance(number).uidSha, leaf, return: 7, rule: 'exact', evaluatorCalls: 1 });
+  }
 }
 
 function store(t: TestContext): ReturnType<typeof temporaryStore> {

@@ -1,0 +1,110 @@
+/** A hidden panel costs nothing: no message is sent to it, and nothing is read for it. Counted on panels that stand in for the editor's. */
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { registerHooks } from 'node:module';
+import { after, test } from 'node:test';
+import { addRun, addTree, instance, RUN, temporaryStore } from './storeFixture.ts';
+
+// What these modules take from the editor when they are loaded.
+const EDITOR = 'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
+registerHooks({
+  resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
+});
+const { Dashboard } = await import('../../../src/extension/dashboardPanel.ts');
+const { TaxonomyPanels } = await import('../../../src/extension/taxonomyPanels.ts');
+const { TranscriptPanels } = await import('../../../src/extension/transcriptPanels.ts');
+
+/** A panel as far as its owner sees it. */
+class Panel {
+  private posts = 0;
+  visible = true;
+  active = true;
+  title = '';
+  readonly events = new EventEmitter();
+  readonly webview = {
+    cspSource: '', html: '', options: {},
+    asWebviewUri: (uri: unknown) => uri,
+    postMessage: () => { this.posts++; return Promise.resolve(true); },
+    onDidReceiveMessage: (listener: (message: unknown) => void) => this.on('message', listener),
+  };
+
+  sent(): number {
+    return this.posts;
+  }
+
+  on(name: string, listener: (argument: never) => void): { dispose(): void } {
+    this.events.on(name, listener);
+    return { dispose: () => { this.events.off(name, listener); } };
+  }
+
+  onDidChangeViewState(listener: () => void): { dispose(): void } {
+    return this.on('state', listener);
+  }
+
+  onDidDispose(listener: () => void): { dispose(): void } {
+    return this.on('gone', listener);
+  }
+
+  show(visible: boolean): void {
+    this.visible = visible;
+    this.active = visible;
+    this.events.emit('state');
+  }
+
+  says(message: unknown): void {
+    this.events.emit('message', message);
+  }
+}
+
+/** Services that count how often the store is asked for. */
+function services(): { readonly parts: never; readonly change: () => void; reads: number } {
+  const events = new EventEmitter();
+  const on = (name: string) => (listener: () => void): { dispose(): void } => {
+    events.on(name, listener);
+    return { dispose: () => { events.off(name, listener); } };
+  };
+  const counted = {
+    reads: 0,
+    change: () => { events.emit('store'); events.emit('run'); },
+    parts: {
+      extensionUri: 'extension',
+      log: { error: () => undefined },
+      store: { onDidChange: on('store'), reader: () => { counted.reads++; return store.writer; } },
+      runs: { onDidChange: on('run'), current: null },
+      engine: { onReplayProgress: on('replay'), unavailable: () => null, client: () => { throw new Error('not asked for'); } },
+    } as never,
+  };
+  return counted;
+}
+
+const store = temporaryStore();
+after(() => { store.remove(); });
+addRun(store.writer);
+addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
+
+const TARGET = { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha };
+const KINDS = {
+  dashboard: { make: (parts: never) => new Dashboard(parts), state: { version: 1, run: RUN, table: false }, ready: { type: 'ready', run: null } },
+  transcript: { make: (parts: never) => new TranscriptPanels(parts), state: { version: 1, target: TARGET, selected: null, collapsed: [] }, ready: { type: 'ready', selected: null, collapsed: [], others: [] } },
+  taxonomy: { make: (parts: never) => new TaxonomyPanels(parts, () => undefined), state: { version: 1, run: RUN, selected: null }, ready: { type: 'ready' } },
+} as const;
+
+for (const [name, { make, state, ready }] of Object.entries(KINDS)) {
+  test(`${name}: while it is hidden nothing is sent and nothing is read, and its page gets all when it is shown again`, () => {
+    const counted = services();
+    const panel = new Panel();
+    make(counted.parts).restore(panel as never, state);
+    assert.equal(panel.sent(), 0, 'a page that has not said "ready" does not listen');
+    panel.says(ready);
+    const shown = panel.sent();
+    assert.ok(shown > 0);
+    panel.show(false);
+    const reads = counted.reads;
+    for (let time = 0; time < 20; time++) counted.change();
+    assert.deepEqual([panel.sent(), counted.reads], [shown, reads]);
+    panel.show(true);
+    panel.says(ready);
+    assert.ok(panel.sent() > shown);
+    panel.events.emit('gone');
+  });
+}
