@@ -13,7 +13,10 @@ const ADD_RETURN = `
   UPDATE bucket_measure SET returns = returns + 1, mean = mean + (NEW.return - mean) / (returns + 1),
     squares = squares + (NEW.return - mean) * (NEW.return - (mean + (NEW.return - mean) / (returns + 1)))`;
 
-/** The SQL of the store version that ranks buckets. What it derives can always be derived again: it is no record of its own. */
+/**
+ * The SQL of the store version that ranks buckets. A cross join is walked from left to right: else every episode would walk through all buckets. What
+ * it derives can always be derived again: it is no record of its own.
+ */
 export const BUCKET_MEASURES = `
 CREATE TABLE bucket_measure (
   bucket INTEGER PRIMARY KEY REFERENCES bucket,
@@ -64,9 +67,9 @@ CREATE TRIGGER episode_measured AFTER INSERT ON episode WHEN NEW.phase = 'train'
   ${ADD_RETURN} WHERE bucket IN (
     WITH RECURSIVE path (parent, bucket) AS (
       SELECT parent, bucket FROM decision WHERE id = NEW.leaf
-      UNION ALL SELECT decision.parent, decision.bucket FROM path JOIN decision ON decision.id = path.parent
+      UNION ALL SELECT decision.parent, decision.bucket FROM path CROSS JOIN decision ON decision.id = path.parent
     )
-    SELECT path.bucket FROM path JOIN bucket ON bucket.id = path.bucket WHERE origin = 'training');
+    SELECT path.bucket FROM path CROSS JOIN bucket ON bucket.id = path.bucket WHERE origin = 'training');
 END;
 CREATE TRIGGER replay_measured AFTER INSERT ON replay
 WHEN NEW.return IS NOT NULL AND (SELECT origin FROM bucket WHERE id = NEW.bucket) <> 'training' BEGIN

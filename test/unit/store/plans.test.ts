@@ -32,6 +32,17 @@ test('no reader walks through a whole table, but for the one that counts them al
   assert.deepEqual(scanning.map(([sql]) => /count\(\*\) FROM \w+\) AS \w+/u.test(sql)), [true]);
 });
 
+test('what is measured at every append is found by its keys, however many buckets there are', (t) => {
+  const db = rawConnection(t, filledStore(t).path);
+  const triggers = db.prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '*_measured*' ORDER BY name").all();
+  assert.deepEqual(triggers.map(({ name }) => name), ['bucket_measured', 'credit_measured', 'credit_measured_again', 'episode_measured', 'replay_measured']);
+  for (const { name, sql } of triggers.filter((trigger) => trigger.sql.includes('UPDATE'))) {
+    const update = sql.slice(sql.indexOf('UPDATE'), sql.lastIndexOf(';')).replaceAll(/NEW\.\w+/gu, '1');
+    const plan = db.prepare<[], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${update}`).all().map(({ detail }) => detail);
+    assert.ok(plan.length > 0 && plan.every((line) => !/AUTOMATIC|^SCAN (?!path\b)/u.test(line)), `${name}: ${plan.join('; ')}`);
+  }
+});
+
 test('pages of buckets and what belongs to one context come from an index in order, unsorted', (t) => {
   const plans = plansOfReaders(t);
   const ordered = [
