@@ -40,14 +40,26 @@ const pictures = async (workbench: Workbench, name: string): Promise<void> => {
 
 scenario('the extension is not activated before it is used', async (workbench) => {
   await workbench.openFile('notes.md');
-  await workbench.runCommand('Developer: Show Running Extensions');
+  // High enough for the list to hold every row at once.
+  await workbench.page.setViewportSize({ width: 1400, height: 2600 });
   const running = workbench.page.locator('.runtime-extensions-editor .monaco-list-row');
-  await running.first().waitFor();
   const own = running.filter({ hasText: 'C3: Replay' });
+  const list = async (): Promise<void> => {
+    await workbench.runCommand('Developer: Show Running Extensions');
+    await running.first().waitFor();
+  };
+  await list();
   assert.equal(await own.count(), 0);
-  await workbench.openView('C3');
+  await workbench.page.keyboard.press('Escape');
+  await running.first().waitFor({ state: 'detached' });
+  const view = await workbench.openView('C3');
+  await view.getByRole('button', { name: 'Start C3 run' }).waitFor();
+  await list();
   await own.first().waitFor();
   console.log(`in this editor: ${(await own.first().innerText()).replaceAll(/\s+/gu, ' ')}`);
+  await workbench.page.keyboard.press('Escape');
+  await running.first().waitFor({ state: 'detached' });
+  await workbench.page.setViewportSize({ width: 1400, height: 900 });
 });
 
 scenario('both views say what to do in a folder without runs', async (workbench) => {
@@ -59,6 +71,7 @@ scenario('both views say what to do in a folder without runs', async (workbench)
 
 scenario('buckets stand by rank, say what was not measured, and open the transcript at the message', async (workbench) => {
   fill(workbench);
+  await workbench.runCommand('C3: Refresh');
   const view = await workbench.openView('C3');
   await workbench.treeItem(view, `Run ${RUN}`).click();
   const buckets = await workbench.openView('C3', 'Buckets');
@@ -74,6 +87,8 @@ scenario('buckets stand by rank, say what was not measured, and open the transcr
   await workbench.treeItem(buckets, 'plan 0').click();
   const transcript = await workbench.webview(/^Question 9/u);
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]').waitFor();
+  // A click opens; the messages of the bucket unfold by key.
+  await workbench.page.keyboard.press('ArrowRight');
   const alternative = workbench.treeItem(buckets, 'plan 1');
   await alternative.waitFor();
   await alternative.click({ button: 'right' });
