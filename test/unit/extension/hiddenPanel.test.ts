@@ -32,7 +32,7 @@ class Panel {
     return this.posts;
   }
 
-  on(name: string, listener: (argument: never) => void): { dispose(): void } {
+  on(name: string, listener: (argument: unknown) => void): { dispose(): void } {
     this.events.on(name, listener);
     return { dispose: () => { this.events.off(name, listener); } };
   }
