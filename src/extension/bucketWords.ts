@@ -19,17 +19,31 @@ export function signed(value: number): string {
   return `${value < 0 ? MINUS : '+'}${digits}`;
 }
 
-/** What stands beside a bucket: the figure that it is ranked by, then where it stands. */
+/** Who spoke and the figure that the bucket is ranked by: they are seen however narrow the side bar is. */
+export function bucketLabel(ranked: RankedBucket, order: BucketOrder): string {
+  return `${ranked.eventType} ${figureOf(ranked, order)}`;
+}
+
+/** What stands beside a bucket: what was said, what the figure rests on, and where it stands. */
 export function bucketDescription(ranked: RankedBucket, order: BucketOrder): string {
-  return `${figureOf(ranked, order)} · ${placeOf(ranked)}`;
+  return [...(ranked.text === '' ? [] : [oneLine(ranked.text)]), ...basisOf(ranked, order), placeOf(ranked)].join(' · ');
 }
 
 /** The figure that a bucket is ranked by; what was not measured says so. */
-export function figureOf({ credit, spread, returns, removal }: RankedBucket, order: BucketOrder): string {
+export function figureOf({ credit, spread, removal }: RankedBucket, order: BucketOrder): string {
   switch (order) {
-    case 'credit': return credit === null ? 'credit not measured' : `${signed(credit.value)}, n = ${String(credit.n)}`;
-    case 'spread': return spread === null ? 'spread not measured' : `spread ${spread.toFixed(2)}, ${String(returns)} returns`;
-    case 'distance': return removal === null ? 'remove not measured' : `${distanceOf(removal).toFixed(2)} apart: replace ${signed(removal.replace)}, remove ${signed(removal.remove)}`;
+    case 'credit': return credit === null ? 'credit not measured' : signed(credit.value);
+    case 'spread': return spread === null ? 'spread not measured' : `±${spread.toFixed(2)}`;
+    case 'distance': return removal === null ? 'remove not measured' : `${distanceOf(removal).toFixed(2)} apart`;
+  }
+}
+
+/** What the figure rests on. */
+function basisOf({ credit, spread, returns, removal }: RankedBucket, order: BucketOrder): readonly string[] {
+  switch (order) {
+    case 'credit': return credit === null ? [] : [`n = ${String(credit.n)}`];
+    case 'spread': return spread === null ? [] : [`${String(returns)} returns`];
+    case 'distance': return removal === null ? [] : [`replace ${signed(removal.replace)}, remove ${signed(removal.remove)}`];
   }
 }
 
@@ -39,24 +53,25 @@ export function placeOf({ origin, iteration }: Pick<RankedBucket, 'origin' | 'it
   return origin === 'request' ? `replay ${String(iteration)}` : `diagnostic ${String(iteration)}`;
 }
 
-export function bucketLabel({ eventType, text }: Pick<RankedBucket, 'eventType' | 'text'>): string {
-  return text === '' ? eventType : `${eventType}: ${oneLine(text)}`;
-}
-
 /** Everything that is known of a bucket, a line each. */
 export function bucketTooltip(ranked: RankedBucket): string {
   const { credit, question, text, bucket } = ranked;
   const lines = [
     question.slice(0, 500), '', text, '',
     credit === null ? 'credit not measured' : creditWords(credit),
-    figureOf(ranked, 'spread'), figureOf(ranked, 'distance'), `bucket ${String(bucket)}, ${placeOf(ranked)}`,
+    spoken(ranked, 'spread'), spoken(ranked, 'distance'), `bucket ${String(bucket)}, ${placeOf(ranked)}`,
   ];
   return lines.join('\n');
 }
 
 /** A bucket for who hears it. */
 export function bucketSpoken(ranked: RankedBucket, order: BucketOrder): string {
-  return `${bucketLabel(ranked)}; ${ORDERS[order].label}: ${figureOf(ranked, order)}; ${placeOf(ranked)}`.replaceAll(MINUS, 'minus ');
+  const said = ranked.text === '' ? ranked.eventType : `${ranked.eventType}: ${oneLine(ranked.text)}`;
+  return `${said}; ${spoken(ranked, order)}; ${placeOf(ranked)}`.replaceAll(MINUS, 'minus ');
+}
+
+function spoken(ranked: RankedBucket, order: BucketOrder): string {
+  return `${ORDERS[order].label}: ${[figureOf(ranked, order).replace('±', ''), ...basisOf(ranked, order)].join(', ')}`;
 }
 
 /** Credit with its interval and its cost. */
@@ -65,9 +80,14 @@ export function creditWords({ value, low, high, n, evaluatorCalls, estimator }: 
   return `credit ${signed(value)} (${estimator}), ${interval}, n = ${String(n)}, ${String(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
 }
 
-/** What stands beside a message of a bucket. */
-export function alternativeDescription({ credit, returns, original }: Alternative): string {
+/** What a message of a bucket was worth and returned. */
+export function alternativeLabel({ credit, returns }: Alternative): string {
   const scored = returns.filter((value): value is number => value !== null);
   const mean = scored.length === 0 ? 'return not measured' : `return ${(scored.reduce((sum, value) => sum + value, 0) / scored.length).toFixed(2)}`;
-  return [...(original ? ['as it was said'] : []), ...(credit === null ? ['credit not measured'] : [signed(credit.value)]), mean].join(' · ');
+  return `${credit === null ? 'credit not measured' : signed(credit.value)}, ${mean}`;
+}
+
+/** What stands beside that. */
+export function alternativeDescription({ text, original }: Alternative): string {
+  return `${original ? 'as it was said: ' : ''}${oneLine(text) || 'empty message'}`;
 }

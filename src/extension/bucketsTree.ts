@@ -5,10 +5,9 @@ import { BUCKET_ORDERS, type BucketOrder } from '../shared/rankings.ts';
 import type { BucketOrigin } from '../shared/records.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { bucketsOf, type AlternativeNode, type BucketNode, type BucketsNode, type MoreBucketsNode } from './bucketsModel.ts';
-import { alternativeDescription, bucketDescription, bucketLabel, bucketSpoken, bucketTooltip, creditWords, ORDERS } from './bucketWords.ts';
+import { alternativeDescription, alternativeLabel, bucketDescription, bucketLabel, bucketSpoken, bucketTooltip, creditWords, ORDERS } from './bucketWords.ts';
 import { Disposables } from './disposables.ts';
 import { Limits } from './runsModel.ts';
-import { oneLine } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 const ORDER_KEY = 'c3.bucketOrder';
@@ -110,7 +109,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
 
 function bucketItem(node: BucketNode): TreeItem {
   const { ranked, order } = node;
-  const item = new TreeItem(bucketLabel(ranked), ranked.message === null ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
+  const item = new TreeItem(bucketLabel(ranked, order), ranked.message === null ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
   item.id = node.id;
   item.iconPath = new ThemeIcon(ICONS[ranked.origin]);
   item.description = bucketDescription(ranked, order);
@@ -123,14 +122,13 @@ function bucketItem(node: BucketNode): TreeItem {
 
 function alternativeItem(node: AlternativeNode): TreeItem {
   const { alternative } = node;
-  const label = oneLine(alternative.text) || 'empty message';
   const value = alternative.credit?.value ?? 0;
-  const item = new TreeItem(label, TreeItemCollapsibleState.None);
+  const item = new TreeItem(alternativeLabel(alternative), TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath = value > 0 ? new ThemeIcon('arrow-up', new ThemeColor('charts.green')) : value < 0 ? new ThemeIcon('arrow-down', new ThemeColor('charts.red')) : new ThemeIcon('dash');
   item.description = alternativeDescription(alternative);
   item.tooltip = [alternative.text.slice(0, 1000), '', alternative.credit === null ? 'credit not measured' : creditWords(alternative.credit)].join('\n');
-  item.accessibilityInformation = { label: `${label}; ${alternativeDescription(alternative)}` };
+  item.accessibilityInformation = { label: `${alternativeDescription(alternative)}; ${alternativeLabel(alternative)}` };
   item.contextValue = 'alternative';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
   return item;

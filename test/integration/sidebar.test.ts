@@ -75,16 +75,16 @@ scenario('buckets stand by rank, say what was not measured, and open the transcr
   const view = await workbench.openView('C3');
   await workbench.treeItem(view, `Run ${RUN}`).click();
   const buckets = await workbench.openView('C3', 'Buckets');
-  await workbench.treeItem(buckets, '+0.90, n = 4').waitFor();
+  await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
   assert.match((await rows(buckets))[0] ?? '', /^reasoner: plan 0; Largest credit: \+0\.90, n = 4; step 1/u);
   await pictures(workbench, 'sidebar');
   await workbench.runCommand('C3: Sort buckets');
   await workbench.pick('Spread of returns');
-  await workbench.treeItem(buckets, /spread 0\.58/u).waitFor();
+  await workbench.treeItem(buckets, '±0.58').waitFor();
   await workbench.runCommand('C3: Sort buckets');
   await workbench.pick('Replace against remove');
   await workbench.treeItem(buckets, 'remove not measured').waitFor();
-  await workbench.treeItem(buckets, 'plan 0').click();
+  await workbench.treeItem(buckets, 'reasoner remove not measured').click();
   const transcript = await workbench.webview(/^Question 9/u);
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]').waitFor();
   // A click opens; the messages of the bucket unfold by key.

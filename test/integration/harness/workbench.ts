@@ -192,7 +192,7 @@ export class Workbench {
     if ((await icon.getAttribute('aria-expanded')) !== 'true') await icon.click();
     const side = this.page.locator('.part.sidebar');
     await side.locator('.composite.title h2', { hasText: container }).waitFor();
-    const pane = view === undefined ? side.locator('.pane').first() : side.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label="${view} Section"]`) });
+    const pane = view === undefined ? side.locator('.pane').first() : side.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label="${view} Section"], .pane-header:has(h3.title:text-is("${view}"))`) });
     const header = pane.locator('.pane-header');
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
     const body = pane.locator('.pane-body');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { bucketsOf, type BucketsNode } from '../../../src/extension/bucketsModel.ts';
-import { alternativeDescription, bucketDescription, bucketLabel, bucketSpoken, bucketTooltip, figureOf, signed } from '../../../src/extension/bucketWords.ts';
+import { alternativeDescription, alternativeLabel, bucketDescription, bucketLabel, bucketSpoken, bucketTooltip, figureOf, signed } from '../../../src/extension/bucketWords.ts';
 import { counted, filterWords, isFiltering, isRunsFilter, NO_FILTER, passes } from '../../../src/extension/runsFilter.ts';
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../src/extension/runsModel.ts';
 import type { RankedBucket } from '../../../src/shared/rankings.ts';
@@ -37,7 +37,7 @@ test('the buckets of a run come by rank and in pages, and each opens at the mess
   assert.equal(new Set(all.map(({ id }) => id)).size, 2 * PAGE);
   assert.equal(bucketsOf(writer, RUN, 'spread', null, limits).length, PAGE + 1, 'another order is a list of its own');
   const messages = bucketsOf(writer, RUN, 'credit', first, limits);
-  assert.deepEqual(messages.map((node: BucketsNode) => node.kind === 'alternative' && [node.message, alternativeDescription(node.alternative)]), [[first.message, '+0.99 · return 0.50']]);
+  assert.deepEqual(messages.map((node: BucketsNode) => node.kind === 'alternative' && [node.message, alternativeLabel(node.alternative), alternativeDescription(node.alternative)]), [[first.message, '+0.99, return 0.50', 'plan 0']]);
   assert.deepEqual(bucketsOf(writer, 'newer', 'credit', null, limits), []);
 });
 
@@ -47,12 +47,13 @@ const RANKED: RankedBucket = {
 };
 
 test('a bucket shows the figure that it is ranked by, with what was not measured said', () => {
-  assert.equal(bucketLabel(RANKED), 'reasoner: 12 + 7 = ?');
-  assert.deepEqual((['credit', 'spread', 'distance'] as const).map((order) => bucketDescription(RANKED, order)), [
-    '\u22120.25, n = 8 · step 3', 'spread 0.50, 4 returns · step 3', '0.50 apart: replace +0.10, remove \u22120.40 · step 3',
+  const orders = ['credit', 'spread', 'distance'] as const;
+  assert.deepEqual(orders.map((order) => bucketLabel(RANKED, order)), ['reasoner \u22120.25', 'reasoner ±0.50', 'reasoner 0.50 apart']);
+  assert.deepEqual(orders.map((order) => bucketDescription(RANKED, order)), [
+    '12 + 7 = ? · n = 8 · step 3', '12 + 7 = ? · 4 returns · step 3', '12 + 7 = ? · replace +0.10, remove \u22120.40 · step 3',
   ]);
   const bare: RankedBucket = { ...RANKED, credit: null, spread: null, removal: null, text: '' };
-  assert.deepEqual((['credit', 'spread', 'distance'] as const).map((order) => figureOf(bare, order)), ['credit not measured', 'spread not measured', 'remove not measured']);
+  assert.deepEqual(orders.map((order) => figureOf(bare, order)), ['credit not measured', 'spread not measured', 'remove not measured']);
   assert.match(bucketTooltip(RANKED), /credit \u22120\.25 \(loo\), 95 % \u22120\.50 to 0\.00, n = 8, 1 evaluator call\n/u);
   assert.equal(bucketSpoken(RANKED, 'credit'), 'reasoner: 12 + 7 = ?; Largest credit: minus 0.25, n = 8; step 3');
   assert.deepEqual([signed(-0.001), signed(0.5)], ['0.00', '+0.50']);
