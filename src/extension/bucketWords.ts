@@ -19,14 +19,14 @@ export function signed(value: number): string {
   return `${value < 0 ? MINUS : '+'}${digits}`;
 }
 
-/** Who spoke and the figure that the bucket is ranked by: they are seen however narrow the side bar is. */
+/** Who spoke and the figure that the bucket is ranked by, where it was measured: they are seen however narrow the side bar is. */
 export function bucketLabel(ranked: RankedBucket, order: BucketOrder): string {
-  return `${ranked.eventType} ${figureOf(ranked, order)}`;
+  return isMeasured(ranked, order) ? `${ranked.eventType} ${figureOf(ranked, order)}` : ranked.eventType;
 }
 
 /** What stands beside a bucket: what was said, what the figure rests on, and where it stands. */
 export function bucketDescription(ranked: RankedBucket, order: BucketOrder): string {
-  return [...(ranked.text === '' ? [] : [oneLine(ranked.text)]), ...basisOf(ranked, order), placeOf(ranked)].join(' · ');
+  return [...(isMeasured(ranked, order) ? [] : [figureOf(ranked, order)]), ...(ranked.text === '' ? [] : [oneLine(ranked.text)]), ...basisOf(ranked, order), placeOf(ranked)].join(' · ');
 }
 
 /** The figure that a bucket is ranked by; what was not measured says so. */
@@ -36,6 +36,10 @@ export function figureOf({ credit, spread, removal }: RankedBucket, order: Bucke
     case 'spread': return spread === null ? 'spread not measured' : `±${spread.toFixed(2)}`;
     case 'distance': return removal === null ? 'remove not measured' : `${distanceOf(removal).toFixed(2)} apart`;
   }
+}
+
+function isMeasured({ credit, spread, removal }: RankedBucket, order: BucketOrder): boolean {
+  return { credit, spread, distance: removal }[order] !== null;
 }
 
 /** What the figure rests on. */

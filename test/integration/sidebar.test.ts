@@ -84,7 +84,7 @@ scenario('buckets stand by rank, say what was not measured, and open the transcr
   await workbench.runCommand('C3: Sort buckets');
   await workbench.pick('Replace against remove');
   await workbench.treeItem(buckets, 'remove not measured').waitFor();
-  await workbench.treeItem(buckets, 'reasoner remove not measured').click();
+  await workbench.treeItem(buckets, 'remove not measured').click();
   const transcript = await workbench.webview(/^Question 9/u);
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]').waitFor();
   // A click opens; the messages of the bucket unfold by key.
