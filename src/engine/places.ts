@@ -13,6 +13,9 @@ export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js',
 /** Entry of the process that examines a provider. */
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
 
+/** The bundled extension; from source, what was built last. */
+export const EXTENSION_BUNDLE = fileURLToPath(new URL(FROM_SOURCE ? '../../dist/extension.cjs' : './extension.cjs', import.meta.url));
+
 /** The process that runs Python of others, and its interpreter. */
 export const SANDBOX_PLACES: SandboxPlaces = {
   entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),

@@ -4,6 +4,8 @@ import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { askForModelFolder } from './chooseModel.ts';
+import type { AlternativeNode, BucketNode, MoreBucketsNode } from './bucketsModel.ts';
+import type { BucketsTree } from './bucketsTree.ts';
 import type { Dashboard } from './dashboardPanel.ts';
 import { copyLink } from './deepLinks.ts';
 import { Disposables } from './disposables.ts';
@@ -17,7 +19,7 @@ import { planRun } from './planRun.ts';
 import { pickEpisode, pickMessage, pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
 import type { Reports } from './reports.ts';
-import type { EpisodeNode, MoreNode, RunNode } from './runsModel.ts';
+import type { EpisodeNode, MoreNode, RoundNode, RunNode } from './runsModel.ts';
 import type { RunsTree } from './runsTree.ts';
 import type { Services } from './services.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './startRun.ts';
@@ -29,6 +31,7 @@ import type { TranscriptPanels } from './transcriptPanels.ts';
 export interface Views {
   readonly extension: ExtensionContext['extension'];
   readonly tree: RunsTree;
+  readonly buckets: BucketsTree;
   readonly transcripts: TranscriptPanels;
   readonly taxonomies: TaxonomyPanels;
   readonly dashboard: Dashboard;
@@ -72,7 +75,14 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.doctor': () => views.doctor.run(),
     'c3.refresh': () => { services.store.touch(); },
     'c3.showLog': () => { services.log.show(); },
-    'c3.loadMore': (argument) => { if (isNode<MoreNode>(argument, 'more')) views.tree.loadMore(argument); },
+    'c3.loadMore': (argument) => {
+      if (isNode<MoreNode>(argument, 'more')) views.tree.loadMore(argument);
+      else if (isNode<MoreBucketsNode>(argument, 'moreBuckets')) views.buckets.loadMore(argument);
+    },
+    'c3.filterRuns': () => views.tree.askForFilter(),
+    'c3.clearRunsFilter': () => { views.tree.clearFilter(); },
+    'c3.sortBuckets': () => views.buckets.sort(),
+    'c3.showBuckets': (argument) => showBuckets(services, views, argument),
   };
   for (const [id, handler] of Object.entries(handlers)) {
     disposables.add(commands.registerCommand(id, async (argument: unknown) => {
@@ -142,10 +152,23 @@ async function inspectTaxonomy(services: Services, views: Views, argument: unkno
 }
 
 async function openTranscript(services: Services, views: Views, argument: unknown, beside: boolean): Promise<void> {
-  const node = isNode<EpisodeNode>(argument, 'episode') ? argument : await pickEpisode(readerOf(services), 'Open transcript');
+  if (isNode<BucketNode>(argument, 'bucket') || isNode<AlternativeNode>(argument, 'alternative')) {
+    const { message } = argument;
+    if (message !== undefined) views.transcripts.open(targetOf(readerOf(services), message), message, beside);
+    return;
+  }
+  const above = isNode<RunNode>(argument, 'run') || isNode<RoundNode>(argument, 'round') ? argument : null;
+  const node = isNode<EpisodeNode>(argument, 'episode') ? argument : await pickEpisode(readerOf(services), 'Open transcript', above);
   if (node === undefined) return;
   const { run, phase, iteration, instance, leaf } = node.episode;
   views.transcripts.open({ run, phase, iteration, instance }, leaf, beside);
+}
+
+async function showBuckets(services: Services, views: Views, argument: unknown): Promise<void> {
+  const run = runOf(argument) ?? await pickRun(readerOf(services), 'Show buckets');
+  if (run === undefined) return;
+  views.buckets.show(run);
+  await commands.executeCommand('c3.buckets.focus');
 }
 
 async function replayAlternatives(services: Services, views: Views, argument: unknown): Promise<void> {
@@ -198,14 +221,16 @@ function readerOf(services: Services): StoreReader {
   return reader;
 }
 
-/** A run given by its id or by its item in the tree. */
+/** A run given by its id, by its item in the tree or by one of a step. */
 function runOf(argument: unknown): string | undefined {
   if (typeof argument === 'string') return argument;
+  if (isNode<RoundNode>(argument, 'round')) return argument.run;
   return isNode<RunNode>(argument, 'run') ? argument.run.id : undefined;
 }
 
-/** The message on which a context menu was opened in the transcript panel. */
+/** The message on which a context menu was opened, in the transcript panel or in the side bar. */
 function messageOfMenu(argument: unknown): number | undefined {
+  if (isNode<EpisodeNode>(argument, 'episode')) return argument.episode.leaf;
   const message = isRecord(argument) ? argument['message'] : undefined;
   return typeof message === 'number' && Number.isSafeInteger(message) ? message : undefined;
 }

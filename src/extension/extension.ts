@@ -1,6 +1,7 @@
 /** Activation: makes the parts and joins them. Nothing is opened or started before it is needed. */
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { openMessage, registerCommands } from './commands.ts';
+import { BucketsTree } from './bucketsTree.ts';
 import { ConfigurationLanguage } from './configuration/language.ts';
 import { Dashboard, DASHBOARD_VIEW } from './dashboardPanel.ts';
 import { registerLinks } from './deepLinks.ts';
@@ -30,7 +31,8 @@ export function activate(context: ExtensionContext): void {
   engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
   const runs = new RunController(engine, store, log);
   const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store), thresholds: new RememberedThresholds(context.workspaceState) };
-  const tree = new RunsTree(store, log);
+  const tree = new RunsTree(store, log, context.workspaceState);
+  const buckets = new BucketsTree(store, context.workspaceState);
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
   const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
@@ -43,12 +45,14 @@ export function activate(context: ExtensionContext): void {
     store,
     runs,
     tree,
+    buckets,
+    tree.onDidChooseRun((run) => { buckets.show(run); }),
     reports,
     services.comparing,
     registerDocuments(store, engine),
     createStatusBar(runs),
     new ConfigurationLanguage(services),
-    registerCommands(services, { extension: context.extension, tree, transcripts, taxonomies, dashboard, doctor, model, modelFolders, reports }),
+    registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, doctor, model, modelFolders, reports }),
     registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),
   );

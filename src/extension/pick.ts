@@ -1,7 +1,7 @@
 /** Choosing a run, a round, an episode or a message where a command was not given one. */
 import { window, type QuickPickItem } from 'vscode';
 import type { StoreReader } from '../store/reader.ts';
-import { childrenOf, Limits, resumableRuns, type EpisodeNode, type RunsNode } from './runsModel.ts';
+import { childrenOf, Limits, resumableRuns, type EpisodeNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 
 interface NodeItem extends QuickPickItem {
@@ -25,10 +25,10 @@ export async function pickResumable(reader: StoreReader, title: string): Promise
   return node?.kind === 'run' ? node.run.id : undefined;
 }
 
-/** An episode, by run and round. */
-export async function pickEpisode(reader: StoreReader, title: string): Promise<EpisodeNode | undefined> {
-  const run = await pickNode(reader, null, title, 'Which run?');
-  const round = run === undefined ? undefined : await pickNode(reader, run, title, 'Which step or evaluation?');
+/** An episode, by run and round. @param within the run or the round to choose from, where it is known */
+export async function pickEpisode(reader: StoreReader, title: string, within: RunNode | RoundNode | null = null): Promise<EpisodeNode | undefined> {
+  const run = within ?? await pickNode(reader, null, title, 'Which run?');
+  const round = run === undefined || run.kind === 'round' ? run : await pickNode(reader, run, title, 'Which step or evaluation?');
   const episode = round === undefined ? undefined : await pickNode(reader, round, title, 'Which episode?');
   return episode?.kind === 'episode' ? episode : undefined;
 }

@@ -3,6 +3,7 @@ import { EVALUATION_ROUNDS, type EvaluationRound } from '../shared/evaluationRou
 import type { Episode, Phase, RunRecord, Step } from '../shared/records.ts';
 import { isResumable, shownStatus, type ShownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
 import { isBeingWritten } from './storeOwner.ts';
 
 /** Items shown at first, and added by each "Load more". */
@@ -70,15 +71,34 @@ export class Limits {
   }
 }
 
-/** The children of a node, or of the tree when it is null. */
-export function childrenOf(reader: Reader, node: RunsNode | null, limits: Limits): readonly RunsNode[] {
-  if (node === null) return runs(reader, limits);
+/** The children of a node, or of the tree when it is null. @param filter which runs stand at the top */
+export function childrenOf(reader: Reader, node: RunsNode | null, limits: Limits, filter: RunsFilter = NO_FILTER): readonly RunsNode[] {
+  if (node === null) return runs(reader, limits, filter);
   if (node.kind === 'run') return rounds(reader, node, limits);
   if (node.kind === 'round') return episodes(reader, node, limits);
   return [];
 }
 
-function runs(reader: Reader, limits: Limits): readonly RunsNode[] {
+/** Every run, newest first. */
+export function allRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
+  return runNodes(reader, reader.countRuns());
+}
+
+/** The run that a node is, or stands under. */
+export function runOfNode(node: RunsNode): string | undefined {
+  switch (node.kind) {
+    case 'run': return node.run.id;
+    case 'round': return node.run;
+    case 'episode': return node.episode.run;
+    case 'more': return node.parent === null ? undefined : runOfNode(node.parent);
+  }
+}
+
+function runs(reader: Reader, limits: Limits, filter: RunsFilter): readonly RunsNode[] {
+  if (isFiltering(filter)) {
+    const passing = allRuns(reader).filter((node) => passes(filter, node));
+    return withMore(passing.slice(0, limits.of(TOP)), TOP, null, passing.length);
+  }
   return withMore(runNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
 }
 
@@ -134,7 +154,7 @@ function evaluationNode(reader: Pick<Reader, 'countEpisodes'>, run: string, { it
 
 /** Every run that can be taken to its end, newest first. */
 export function resumableRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
-  return runNodes(reader, reader.countRuns()).filter(({ status }) => isResumable(status));
+  return allRuns(reader).filter(({ status }) => isResumable(status));
 }
 
 function runNodes(reader: Pick<Reader, 'path' | 'runs'>, limit: number): readonly RunNode[] {

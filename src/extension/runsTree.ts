@@ -1,13 +1,18 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
-import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type TreeDataProvider, type TreeView } from 'vscode';
+import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type Memento, type TreeDataProvider, type TreeView } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import type { Phase } from '../shared/records.ts';
 import type { ShownStatus } from '../shared/runStatus.ts';
 import { Disposables } from './disposables.ts';
+import { askForFilter } from './filterRuns.ts';
 import type { Log } from './log.ts';
-import { childrenOf, findRound, Limits, parentOf, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
+import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
+import { allRuns, childrenOf, findRound, Limits, parentOf, runOfNode, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
+
+/** Where the workspace keeps the filter. */
+const FILTER_KEY = 'c3.runsFilter';
 
 const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
   running: new ThemeIcon('loading~spin'),
@@ -24,14 +29,48 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly log: Log;
   private readonly limits = new Limits();
   private readonly view: TreeView<RunsNode>;
+  private readonly memory: Memento;
+  private readonly chosen = this.disposables.add(new EventEmitter<string>());
   private problem: string | null = null;
+  private filter: RunsFilter;
+  /** Names the run of an item that was selected. */
+  readonly onDidChooseRun = this.chosen.event;
   readonly onDidChangeTreeData = this.changed.event;
 
-  constructor(store: StoreAccess, log: Log) {
+  /** @param memory keeps the filter for the next window */
+  constructor(store: StoreAccess, log: Log, memory: Memento) {
     this.store = store;
     this.log = log;
+    this.memory = memory;
+    const kept = memory.get<unknown>(FILTER_KEY);
+    this.filter = isRunsFilter(kept) ? kept : NO_FILTER;
     this.disposables.add(store.onDidChange(() => { this.refresh(); }));
     this.view = this.disposables.add(window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }));
+    this.disposables.add(this.view.onDidChangeSelection(({ selection: [node] }) => {
+      const run = node === undefined ? undefined : runOfNode(node);
+      if (run !== undefined) this.chosen.fire(run);
+    }));
+  }
+
+  /** Asks which runs to show; the tree follows while the question is open. */
+  async askForFilter(): Promise<void> {
+    const reader = this.store.reader();
+    if (reader === null) return;
+    const before = this.filter;
+    const chosen = await askForFilter(allRuns(reader), before, (filter) => { this.apply(filter); });
+    this.apply(chosen ?? before);
+    void this.memory.update(FILTER_KEY, this.filter);
+  }
+
+  /** Shows every run again. */
+  clearFilter(): void {
+    this.apply(NO_FILTER);
+    void this.memory.update(FILTER_KEY, NO_FILTER);
+  }
+
+  private apply(filter: RunsFilter): void {
+    this.filter = filter;
+    this.refresh();
   }
 
   refresh(): void {
@@ -47,8 +86,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   getChildren(node?: RunsNode): RunsNode[] {
     try {
       const reader = this.store.reader();
-      const children = reader === null ? [] : childrenOf(reader, node ?? null, this.limits);
-      if (node === undefined) this.tell(children.length > 0, null);
+      const children = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
+      if (node === undefined) this.tell(children.length > 0 || (reader?.countRuns() ?? 0) > 0, null);
       return [...children];
     } catch (error) {
       if (!(error instanceof C3Error)) throw error;
@@ -90,6 +129,9 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
     if (problem !== null && problem !== this.problem) this.log.error(problem);
     this.problem = problem;
+    const filtering = hasRuns && isFiltering(this.filter);
+    void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);
+    this.view.description = filtering ? filterWords(this.filter) : '';
     this.view.message = problem ?? '';
   }
 }
@@ -101,6 +143,7 @@ function runItem(node: RunNode): TreeItem {
   item.iconPath = RUN_ICONS[status];
   item.description = runDescription(node);
   item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
+  item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${runDescription(node)}` };
   item.contextValue = `run ${status}`;
   return item;
 }
@@ -110,7 +153,8 @@ function roundItem(node: RoundNode): TreeItem {
   item.id = node.id;
   item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
   item.description = roundDescription(node);
-  item.contextValue = 'round';
+  item.accessibilityInformation = { label: `${node.label}, ${roundDescription(node)}` };
+  item.contextValue = node.episodes === 0 ? 'round empty' : 'round';
   return item;
 }
 
@@ -139,6 +183,7 @@ function moreItem(node: MoreNode): TreeItem {
   item.id = node.id;
   item.iconPath = new ThemeIcon('ellipsis');
   item.description = `${String(node.left)} left`;
+  item.accessibilityInformation = { label: `Load more, ${String(node.left)} left` };
   item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
   return item;
 }

@@ -8,6 +8,7 @@ import { bucketReaders } from './readBuckets.ts';
 import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
+import { rankingReaders } from './readRankings.ts';
 import { runCreditReaders } from './readRunCredits.ts';
 import { runReaders } from './readRuns.ts';
 import { searchReaders } from './readSearch.ts';
@@ -62,6 +63,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...searchReaders(session, messagesOf),
       ...factReaders(session, treeOf),
       ...bucketReaders(session, treeOf, creditReader(session)),
+      ...rankingReaders(session),
       close,
     };
   });

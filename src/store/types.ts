@@ -3,6 +3,7 @@ import type {
   Bucket, BucketOrigin, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode,
   NewReplay, NumericEnvironment, Phase, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics, VerificationResult,
 } from '../shared/records.ts';
+import type { BucketOrder, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
@@ -57,6 +58,11 @@ export interface FoundMessages extends MessagePage {
 export interface BucketQuery {
   readonly run: string;
   readonly origin?: BucketOrigin;
+}
+
+export interface RankingQuery extends Page {
+  readonly run: string;
+  readonly order: BucketOrder;
 }
 
 export interface SearchQuery extends Page {
@@ -308,6 +314,8 @@ export interface StoreReader {
   /** Buckets of a run in the order in which they were appended. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];
   countBuckets(query: BucketQuery): number;
+  /** Buckets of a run by what they are ranked by, largest first; those where it was not measured stand last. */
+  rankedBuckets(query: RankingQuery): RankedBucket[];
   bucket(id: number): Bucket;
   /** Replays of a bucket by alternative and m. */
   replaysOfBucket(bucket: number): Replay[];

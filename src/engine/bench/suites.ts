@@ -1,5 +1,6 @@
 /** The suites of `c3 bench` by name. */
 import { C3Error, nearestName } from '../../shared/errors.ts';
+import { benchActivation } from './activation.ts';
 import { benchFirstRun } from './firstRun.ts';
 import { benchGeneration } from './generation.ts';
 import { benchModel } from './model.ts';
@@ -27,6 +28,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   replay: { measures: 'team', measure: benchReplay },
   store: { measures: null, measure: benchStore },
   model: { measures: 'model', measure: benchModel },
+  activation: { measures: null, measure: (options) => benchActivation(options) },
   'paper-table': { measures: null, keeps: true, measure: benchPaperTable },
 };
 

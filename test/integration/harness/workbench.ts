@@ -183,7 +183,7 @@ export class Workbench {
   /**
    * Opens a view of the side bar.
    * @param container title of the icon in the activity bar
-   * @param view title of the section; left out where the container has one view only
+   * @param view title of the section; the first where it is left out
    * @returns the view's body
    */
   async openView(container: string, view?: string): Promise<Locator> {
@@ -192,7 +192,7 @@ export class Workbench {
     if ((await icon.getAttribute('aria-expanded')) !== 'true') await icon.click();
     const side = this.page.locator('.part.sidebar');
     await side.locator('.composite.title h2', { hasText: container }).waitFor();
-    const pane = view === undefined ? side.locator('.pane') : side.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label="${view} Section"]`) });
+    const pane = view === undefined ? side.locator('.pane').first() : side.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label="${view} Section"], .pane-header:has(h3.title:text-is("${view}"))`) });
     const header = pane.locator('.pane-header');
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
     const body = pane.locator('.pane-body');

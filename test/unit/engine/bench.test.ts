@@ -42,7 +42,7 @@ describe('suites', () => {
     const refused = (name: string | undefined, says: RegExp, changes: Partial<SuiteOptions> = {}): Promise<void> =>
       assert.rejects(runSuite(name, options({ config: null, ...changes })), (error) => error instanceof C3Error && error.kind === 'input' && says.test(error.message));
     await refused('generatoin', /has no suite "generatoin"; did you mean generation\?/);
-    await refused('constructor', /there are first-run, generation, train, replay, store, model, paper-table\./);
+    await refused('constructor', /there are first-run, generation, train, replay, store, model, activation, paper-table\./);
     await refused(undefined, /c3 bench needs a suite; there are first-run/);
     await refused('store', /c3 bench store measures no team; leave out --config/, { config: 'tiny.c3.yaml' });
     await refused('store', /c3 bench store keeps no files; leave out --out/, { out: 'folder' });

@@ -1,0 +1,147 @@
+/** The side bar: buckets by rank, filters, menus and welcome texts; activation only on use; every panel back after a reload. */
+import assert from 'node:assert/strict';
+import type { Locator } from 'playwright-core';
+import { openStoreForWriting } from '../../src/store/writer.ts';
+import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { assertQuiet, reloadWindow, storeOf } from './team.ts';
+
+const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
+
+/** Two runs: one with ten trees whose plans are worth more and more, one without anything. */
+function fill(workbench: Workbench): void {
+  const writer = openStoreForWriting(storeOf(workbench.folder));
+  addRun(writer);
+  addRun(writer, 'empty', '2020-01-01T00:00:00.000Z');
+  writer.updateRunStatus('empty', 'cancelled', '2020-01-02T00:00:00.000Z', null);
+  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
+  for (let number = 0; number < 10; number++) {
+    const trees = addTree(writer, { iteration: 1, instance: instance(number), returns: [[1, 1], [0, number % 2]] });
+    const [first] = trees;
+    const bucket = writer.message(first?.plan ?? 0).bucket ?? 0;
+    for (const [index, { plan }] of trees.entries()) {
+      const value = (index === 0 ? 1 : -1) * (number / 10);
+      writer.insertCredit(bucket, plan, { estimator: 'loo', value, low: value - 0.2, high: value + 0.2, n: 4, evaluatorCalls: 4, interval: 'newcombe' });
+    }
+  }
+  writer.finishStep(RUN, 1, METRICS, LEDGER);
+  writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
+  writer.close();
+}
+
+const rows = (view: Locator): Promise<string[]> => view.getByRole('treeitem').evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
+const pictures = async (workbench: Workbench, name: string): Promise<void> => {
+  for (const width of [1280, 800]) {
+    await workbench.page.setViewportSize({ width, height: 800 });
+    for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot(`${name}-${String(width)}`, theme);
+  }
+  await workbench.page.setViewportSize({ width: 1400, height: 900 });
+};
+
+scenario('the extension is not activated before it is used', async (workbench) => {
+  await workbench.openFile('notes.md');
+  // High enough for the list to hold every row at once.
+  await workbench.page.setViewportSize({ width: 1400, height: 2600 });
+  const running = workbench.page.locator('.runtime-extensions-editor .monaco-list-row');
+  const own = running.filter({ hasText: 'C3: Replay' });
+  const list = async (): Promise<void> => {
+    await workbench.runCommand('Developer: Show Running Extensions');
+    await running.first().waitFor();
+  };
+  await list();
+  assert.equal(await own.count(), 0);
+  await workbench.page.keyboard.press('Escape');
+  await running.first().waitFor({ state: 'detached' });
+  const view = await workbench.openView('C3');
+  await view.getByRole('button', { name: 'Start C3 run' }).waitFor();
+  await list();
+  await own.first().waitFor();
+  console.log(`in this editor: ${(await own.first().innerText()).replaceAll(/\s+/gu, ' ')}`);
+  await workbench.page.keyboard.press('Escape');
+  await running.first().waitFor({ state: 'detached' });
+  await workbench.page.setViewportSize({ width: 1400, height: 900 });
+});
+
+scenario('both views say what to do in a folder without runs', async (workbench) => {
+  const view = await workbench.openView('C3');
+  await view.getByRole('button', { name: 'Start C3 run' }).waitFor();
+  const buckets = await workbench.openView('C3', 'Buckets');
+  await buckets.getByText('The first run fills this view').waitFor();
+});
+
+scenario('buckets stand by rank, say what was not measured, and open the transcript at the message', async (workbench) => {
+  fill(workbench);
+  await workbench.runCommand('C3: Refresh');
+  const view = await workbench.openView('C3');
+  await workbench.treeItem(view, `Run ${RUN}`).click();
+  const buckets = await workbench.openView('C3', 'Buckets');
+  await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
+  assert.match((await rows(buckets))[0] ?? '', /^reasoner: plan 0; Largest credit: \+0\.90, n = 4; step 1/u);
+  await pictures(workbench, 'sidebar');
+  await workbench.runCommand('C3: Sort buckets');
+  await workbench.pick('Spread of returns');
+  await workbench.treeItem(buckets, '±0.58').waitFor();
+  await workbench.runCommand('C3: Sort buckets');
+  await workbench.pick('Replace against remove');
+  await workbench.treeItem(buckets, 'remove not measured').waitFor();
+  await workbench.treeItem(buckets, 'remove not measured').click();
+  const transcript = await workbench.webview(/^Question 9/u);
+  await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]').waitFor();
+  // A click opens; the messages of the bucket unfold by key.
+  await workbench.page.keyboard.press('ArrowRight');
+  const alternative = workbench.treeItem(buckets, 'plan 1');
+  await alternative.waitFor();
+  await alternative.click({ button: 'right' });
+  for (const name of ['Open transcript', 'Open transcript to the side', 'Replay alternatives', 'Verify replay']) await workbench.page.getByRole('menuitem', { name, exact: true }).waitFor();
+  await workbench.page.keyboard.press('Escape');
+  // By keyboard alone.
+  await alternative.click();
+  await workbench.page.keyboard.press('ArrowUp');
+  await workbench.page.keyboard.press('Enter');
+  await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
+});
+
+scenario('runs are filtered as one types or ticks, and the filter is cleared from the empty view', async (workbench) => {
+  const view = await workbench.openView('C3');
+  await workbench.treeItem(view, 'Run empty').waitFor();
+  await workbench.runCommand('C3: Filter runs');
+  const input = workbench.page.locator('.quick-input-widget:visible input.input');
+  await input.fill('cancelled');
+  await workbench.treeItem(view, `Run ${RUN}`).waitFor({ state: 'detached' });
+  await workbench.screenshot('sidebar-filter');
+  await input.fill('nothing like it');
+  await input.press('Enter');
+  await view.getByText('No run matches the filter').waitFor();
+  await workbench.screenshot('sidebar-filtered-empty');
+  await view.getByRole('button', { name: 'Clear filter' }).click();
+  await workbench.treeItem(view, `Run ${RUN}`).waitFor();
+  await workbench.runCommand('C3: Show buckets');
+  await workbench.pick('Run empty');
+  const buckets = await workbench.openView('C3', 'Buckets');
+  await buckets.getByText('This run has no bucket yet').waitFor();
+});
+
+scenario('every panel and the side bar come back at their place after a reload', async (workbench) => {
+  const view = await workbench.openView('C3');
+  const run = workbench.treeItem(view, `Run ${RUN}`);
+  await run.click();
+  await run.hover();
+  await run.getByRole('button', { name: 'Open run dashboard' }).click();
+  await (await workbench.webview('Run dashboard')).getByRole('heading', { name: 'Run dashboard' }).waitFor();
+  await run.hover();
+  await run.getByRole('button', { name: 'Inspect failure taxonomy' }).click();
+  await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
+  const tabs = (): Promise<(string | null)[]> => workbench.page.locator('.tabs-container [role="tab"]').evaluateAll((all) => all.map((tab) => tab.getAttribute('aria-label')));
+  const before = await tabs();
+  assert.ok(before.length >= 3, before.join('; '));
+  await reloadWindow(workbench);
+  await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
+  await eventually('the same tabs in the same order', async () => JSON.stringify(await tabs()) === JSON.stringify(before));
+  await workbench.tab('Run dashboard').click();
+  await (await workbench.webview('Run dashboard')).getByRole('heading', { name: 'Run dashboard' }).waitFor();
+  await workbench.page.locator('.tabs-container [role="tab"][aria-label^="Question 9"]').click();
+  await (await workbench.webview(/^Question 9/u)).locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner"]').waitFor();
+  const buckets = await workbench.openView('C3', 'Buckets');
+  await workbench.treeItem(buckets, 'remove not measured').waitFor();
+  assertQuiet(workbench);
+});

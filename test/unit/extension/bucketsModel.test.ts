@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { bucketsOf, type BucketsNode } from '../../../src/extension/bucketsModel.ts';
+import { alternativeDescription, alternativeLabel, bucketDescription, bucketLabel, bucketSpoken, bucketTooltip, figureOf, signed } from '../../../src/extension/bucketWords.ts';
+import { counted, filterWords, isFiltering, isRunsFilter, NO_FILTER, passes } from '../../../src/extension/runsFilter.ts';
+import { childrenOf, Limits, PAGE, runOfNode } from '../../../src/extension/runsModel.ts';
+import type { RankedBucket } from '../../../src/shared/rankings.ts';
+import { addRun, addTree, instance, LEDGER, RUN, temporaryStore } from './storeFixture.ts';
+
+const store = temporaryStore();
+const { writer } = store;
+
+before(() => {
+  addRun(writer);
+  addRun(writer, 'newer', '2026-02-02T00:00:00.000Z');
+  writer.updateRunStatus('newer', 'done', '2026-02-03T00:00:00.000Z', null);
+  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
+  for (let number = 0; number < PAGE; number++) {
+    const [tree] = addTree(writer, { iteration: 1, instance: instance(number), returns: [[1, 0]] });
+    assert.ok(tree);
+    writer.insertCredit(writer.message(tree.plan).bucket ?? 0, tree.plan, { estimator: 'loo', value: number / PAGE, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' });
+  }
+});
+after(() => { store.remove(); });
+
+test('the buckets of a run come by rank and in pages, and each opens at the message that mattered', () => {
+  const limits = new Limits();
+  const top = bucketsOf(writer, RUN, 'credit', null, limits);
+  assert.equal(top.length, PAGE + 1);
+  const [first] = top;
+  assert.ok(first?.kind === 'bucket');
+  assert.deepEqual([first.ranked.credit?.value, writer.message(first.message ?? 0).text], [(PAGE - 1) / PAGE, 'plan 0']);
+  const more = top.at(-1);
+  assert.ok(more?.kind === 'moreBuckets' && more.left === PAGE);
+  limits.grow(more.list);
+  const all = bucketsOf(writer, RUN, 'credit', null, limits);
+  assert.equal(new Set(all.map(({ id }) => id)).size, 2 * PAGE);
+  assert.equal(bucketsOf(writer, RUN, 'spread', null, limits).length, PAGE + 1, 'another order is a list of its own');
+  const messages = bucketsOf(writer, RUN, 'credit', first, limits);
+  assert.deepEqual(messages.map((node: BucketsNode) => node.kind === 'alternative' && [node.message, alternativeLabel(node.alternative), alternativeDescription(node.alternative)]), [[first.message, '+0.99, return 0.50', 'plan 0']]);
+  assert.deepEqual(bucketsOf(writer, 'newer', 'credit', null, limits), []);
+});
+
+const RANKED: RankedBucket = {
+  bucket: 7, origin: 'training', iteration: 3, eventType: 'reasoner', turn: 0, question: 'How many?', returns: 4, spread: 0.5, message: 12, text: '12 + 7\n= ?',
+  credit: { estimator: 'loo', value: -0.25, low: -0.5, high: 0, n: 8, evaluatorCalls: 1, interval: 'welch' }, removal: { message: 12, replace: 0.1, remove: -0.4 },
+};
+
+test('a bucket shows the figure that it is ranked by, with what was not measured said', () => {
+  const orders = ['credit', 'spread', 'distance'] as const;
+  assert.deepEqual(orders.map((order) => bucketLabel(RANKED, order)), ['reasoner \u22120.25', 'reasoner ±0.50', 'reasoner 0.50 apart']);
+  assert.deepEqual(orders.map((order) => bucketDescription(RANKED, order)), [
+    '12 + 7 = ? · n = 8 · step 3', '12 + 7 = ? · 4 returns · step 3', '12 + 7 = ? · replace +0.10, remove \u22120.40 · step 3',
+  ]);
+  const bare: RankedBucket = { ...RANKED, credit: null, spread: null, removal: null, text: '' };
+  assert.deepEqual(orders.map((order) => figureOf(bare, order)), ['credit not measured', 'spread not measured', 'remove not measured']);
+  assert.deepEqual([bucketLabel(bare, 'distance'), bucketDescription({ ...bare, text: 'said' }, 'distance')], ['reasoner', 'remove not measured · said · step 3']);
+  assert.match(bucketTooltip(RANKED), /credit \u22120\.25 \(loo\), 95 % \u22120\.50 to 0\.00, n = 8, 1 evaluator call\n/u);
+  assert.equal(bucketSpoken(RANKED, 'credit'), 'reasoner: 12 + 7 = ?; Largest credit: minus 0.25, n = 8; step 3');
+  assert.deepEqual([signed(-0.001), signed(0.5)], ['0.00', '+0.50']);
+});
+
+test('runs are filtered by words, method and status together', () => {
+  const run = { run: { id: 'abc', title: 'Tiny Team', method: 'c3' }, status: 'failed' } as const;
+  for (const [filter, shown] of [[{ words: 'team TINY' }, true], [{ words: 'tiny done' }, false], [{ words: 'abc failed' }, true], [{ methods: ['magrpo'] }, false], [{ methods: ['magrpo', 'c3'], statuses: ['failed'] }, true], [{ statuses: ['done'] }, false], [{}, true]] as const) {
+    assert.equal(passes({ ...NO_FILTER, ...filter }, run), shown, JSON.stringify(filter));
+  }
+  assert.deepEqual([NO_FILTER, { ...NO_FILTER, words: '  ' }, { ...NO_FILTER, methods: ['c3'] }].map(isFiltering), [false, false, true]);
+  assert.equal(filterWords({ words: ' a ', methods: ['c3'], statuses: ['done'] }), '“a”, done, c3');
+  assert.deepEqual(counted(['b', 'a', 'b']), [{ value: 'b', count: 2 }, { value: 'a', count: 1 }]);
+  assert.ok(isRunsFilter(NO_FILTER) && !isRunsFilter({ ...NO_FILTER, statuses: ['lost'] }), 'what a window kept is checked');
+});
+
+test('a filtered tree holds the runs that pass, and every item knows its run', () => {
+  const limits = new Limits();
+  const done = childrenOf(writer, null, limits, { ...NO_FILTER, statuses: ['done'] });
+  assert.deepEqual(done.map(({ id }) => id), ['newer']);
+  assert.deepEqual(childrenOf(writer, null, limits, { ...NO_FILTER, words: 'nothing like it' }), []);
+  const [run] = childrenOf(writer, null, limits, { ...NO_FILTER, words: RUN });
+  assert.ok(run);
+  const [step] = childrenOf(writer, run, limits);
+  assert.ok(step);
+  const [episode] = childrenOf(writer, step, limits);
+  assert.ok(episode);
+  assert.deepEqual([run, step, episode].map(runOfNode), [RUN, RUN, RUN]);
+});
