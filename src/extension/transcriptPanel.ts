@@ -5,7 +5,7 @@ import { NO_FILTER as ALL_CASES } from '../shared/taxonomy.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
 import { drawsOf } from '../shared/draws.ts';
 import type { BucketView } from '../shared/records.ts';
-import { protocolOf } from './protocolOf.ts';
+import { protocolReader, type ProtocolReader } from './protocolReader.ts';
 import {
   isTranscriptToHost,
   NO_FILTER,
@@ -49,6 +49,7 @@ export class TranscriptPanel {
   private restored = false;
   /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
   private asked = 0;
+  private protocols: ProtocolReader | null = null;
   private replay: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
 
@@ -104,7 +105,7 @@ export class TranscriptPanel {
 
   private receive(message: TranscriptToHost): void {
     switch (message.type) {
-      case 'ready': this.ready(message); break;
+      case 'ready': this.later(protocolReader().then((protocols) => { this.protocols = protocols; this.ready(message); })); break;
       case 'filter': this.change(message); break;
       case 'rows': this.rows(message.revision, message.offset); break;
       case 'detail': this.door.post({ type: 'detail', id: message.id, detail: this.detail(message.message) }); break;
@@ -193,7 +194,7 @@ export class TranscriptPanel {
     const reading = this.reading();
     const wanted = new Set([...folded, ...others, ...(this.selected === null ? [] : [this.selected])]);
     const places = [...wanted].map((id) => reading.place(id)).filter((place): place is RowPlace => place !== null);
-    const header = headerOf(reader, this.target);
+    const header = headerOf(reader, this.target, this.protocols);
     this.panel.title = header.question.replaceAll(/\s+/gu, ' ').slice(0, 40);
     this.door.post({
       type: 'opened',
@@ -296,9 +297,9 @@ export class TranscriptPanel {
 }
 
 /** Question, answer and place of a transcript. */
-function headerOf(reader: StoreReader, target: TranscriptTarget): TranscriptHeader {
+function headerOf(reader: StoreReader, target: TranscriptTarget, protocols: ProtocolReader | null): TranscriptHeader {
   const { question, answer, source } = reader.instance(target.instance);
-  return { title: roundTitle(target.phase, target.iteration), subtitle: reader.run(target.run).title, question, answer, source, protocol: protocolOf(reader, target.run) };
+  return { title: roundTitle(target.phase, target.iteration), subtitle: reader.run(target.run).title, question, answer, source, protocol: protocols?.(reader, target.run) ?? null };
 }
 
 /** The roles of the run's protocol. */

@@ -8,12 +8,12 @@ import type { MessageFacts, StoreReader, TreeGroup } from './types.ts';
 
 type FactReaders = Pick<StoreReader, 'facts' | 'searchIds' | 'labelNames' | 'labelledMessages'>;
 
-/** Messages with the name that they wear: the newest label on a message, or on the bucket that it is an alternative of. An empty name is none. */
+/** Messages with the name that they wear: the newest label on a message, or on the bucket that it is an alternative of. An empty name is none. A cross join is walked from left to right: labels are few, decisions many. */
 const WORN = `
   WITH newest AS (SELECT message, bucket, name FROM label WHERE id IN (SELECT max(id) FROM label GROUP BY message, bucket)),
   worn (decision, name) AS (
     SELECT message, name FROM newest WHERE message IS NOT NULL
-    UNION SELECT decision.id, name FROM newest JOIN decision ON decision.bucket = newest.bucket WHERE newest.message IS NULL
+    UNION SELECT decision.id, name FROM newest CROSS JOIN decision ON decision.bucket = newest.bucket WHERE newest.message IS NULL
   )`;
 
 /** The readers of facts, and of what a whole run is searched for. */
@@ -26,8 +26,8 @@ export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const found = db.prepare<[{ match: string; run: string; limit: number }], number>(`
     SELECT decision.id FROM message_search JOIN decision ON decision.message = message_search.rowid
     WHERE message_search MATCH @match AND decision.run = @run LIMIT @limit`).pluck();
-  const names = db.prepare<[string], string>(`${WORN} SELECT DISTINCT name FROM worn JOIN decision ON decision.id = worn.decision WHERE run = ? AND name <> '' ORDER BY name`).pluck();
-  const labelled = db.prepare<[string, string], number>(`${WORN} SELECT DISTINCT worn.decision FROM worn JOIN decision ON decision.id = worn.decision WHERE run = ? AND name = ?`).pluck();
+  const names = db.prepare<[string], string>(`${WORN} SELECT DISTINCT name FROM worn CROSS JOIN decision ON decision.id = worn.decision WHERE run = ? AND name <> '' ORDER BY name`).pluck();
+  const labelled = db.prepare<[string, string], number>(`${WORN} SELECT DISTINCT worn.decision FROM worn CROSS JOIN decision ON decision.id = worn.decision WHERE run = ? AND name = ?`).pluck();
   return {
     facts: guarded(session, ({ run, phase, iteration, instance }) => {
       const group = { run, phase, iteration, instance };

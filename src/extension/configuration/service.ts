@@ -1,4 +1,5 @@
 /** The editor's help for configurations: a bundle of its own, loaded when the first configuration is opened. */
+export { parseProtocol } from '../../team/parseProtocol.ts';
 export { checkConfig, type ConfigProblem } from '../../training/checkConfig.ts';
 export { entriesBelow, missing } from './disk.ts';
 export { hoverAt, pathsIn, suggestionsAt, type Suggestion, type Suggestions } from './help.ts';

@@ -129,6 +129,7 @@ for (const [name, { make, state, ready }] of Object.entries(KINDS)) {
     assert.deepEqual([panel.sent(), counted.reads], [shown, reads]);
     panel.show(true);
     panel.says(ready);
+    await settle();
     assert.ok(panel.sent() > shown);
     panel.events.emit('gone');
   });

@@ -22,8 +22,8 @@ function plansOfReaders(t: TestContext): Map<string, string[]> {
   return plans;
 }
 
-/** Tables that grow with every run. */
-const GROWING = ['text', 'context', 'decision', 'bucket', 'alternative', 'episode', 'replay', 'credit', 'verification', 'label', 'snapshot', 'step', 'instance', 'bucket_measure'];
+/** Tables that grow with every run; labels are written by hand. */
+const GROWING = ['text', 'context', 'decision', 'bucket', 'alternative', 'episode', 'replay', 'credit', 'verification', 'snapshot', 'step', 'instance', 'bucket_measure'];
 
 test('no reader walks through a whole table, but for the one that counts them all', (t) => {
   const plans = plansOfReaders(t);
