@@ -74,6 +74,10 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),
     'c3.refresh': () => { services.store.touch(); },
+    'c3.updateStore': async () => {
+      await services.engine.client().begin();
+      services.store.touch();
+    },
     'c3.showLog': () => { services.log.show(); },
     'c3.loadMore': (argument) => {
       if (isNode<MoreNode>(argument, 'more')) views.tree.loadMore(argument);

@@ -160,6 +160,11 @@ export class EngineClient {
     clearTimeout(timer);
   }
 
+  /** Starts the engine, which brings an older store up to date. Errors as startRun. */
+  async begin(): Promise<void> {
+    await this.ask(() => Promise.resolve());
+  }
+
   private async ask<Result>(send: (connection: MessageConnection) => Promise<Result>): Promise<Result> {
     if (this.disposed) throw new C3Error('engine', 'The engine has been closed with its window: reload the window to use it again.');
     const running = (this.running ??= this.start());

@@ -3,6 +3,7 @@ import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollap
 import { C3Error } from '../shared/errors.ts';
 import type { Phase } from '../shared/records.ts';
 import type { ShownStatus } from '../shared/runStatus.ts';
+import { OlderStoreError } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
 import { askForFilter } from './filterRuns.ts';
 import type { Log } from './log.ts';
@@ -91,7 +92,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
       return [...children];
     } catch (error) {
       if (!(error instanceof C3Error)) throw error;
-      if (node === undefined) this.tell(false, error.message);
+      if (node === undefined) this.tell(false, error);
       return [];
     }
   }
@@ -124,15 +125,18 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   /** Lets the welcome text and the palette know what there is; a broken store is told in the view and logged once. */
-  private tell(hasRuns: boolean, problem: string | null): void {
+  private tell(hasRuns: boolean, error: C3Error | null): void {
+    const problem = error?.message ?? null;
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
+    void commands.executeCommand('setContext', 'c3.storeOlder', error instanceof OlderStoreError);
     if (problem !== null && problem !== this.problem) this.log.error(problem);
     this.problem = problem;
     const filtering = hasRuns && isFiltering(this.filter);
     void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);
     this.view.description = filtering ? filterWords(this.filter) : '';
-    this.view.message = problem ?? '';
+    // A message stands in the place of the welcome text, which has a button for this.
+    this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
   }
 }
 

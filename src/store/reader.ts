@@ -21,9 +21,17 @@ import type { StoreReader } from './types.ts';
 
 export type * from './types.ts';
 
+/** The store was made by an older version of C3; whoever writes to it brings it up to date first. */
+export class OlderStoreError extends C3Error {
+  constructor(path: string, version: number) {
+    super('store', `The store ${path} is of the older version ${version}: start the engine (in VS Code, C3: Update store) or any writing \`c3\` command once to bring it up to date.`);
+    this.name = 'OlderStoreError';
+  }
+}
+
 /**
  * Opens an existing store for reading. What it returns is current: rows that the engine adds are seen by the next call.
- * @throws C3Error('store') when there is no store, when it is not ours or of another version, or when Node is older than 22
+ * @throws OlderStoreError; C3Error('store') when there is no store, when it is not ours or newer, or when Node is older than 22
  */
 export function openStoreForReading(path: string): StoreReader {
   loadSqlite();
@@ -35,7 +43,7 @@ export function openStoreForReading(path: string): StoreReader {
   try {
     const version = translate(absolute, () => versionOf(session.db));
     if (version < MIGRATIONS.length) {
-      throw new C3Error('store', `The store ${absolute} is of the older version ${version}: start the engine or any writing \`c3\` command once to bring it up to date.`);
+      throw new OlderStoreError(absolute, version);
     }
     return readersOf(session, () => { session.db.close(); });
   } catch (error) {
