@@ -1,6 +1,6 @@
 /** What chart.js does not draw by itself: boxes, whiskers, the front, labels at the lines, and the point that is looked at. */
 import type { Chart } from 'chart.js';
-import { theme } from '../common/charts.ts';
+import { theme } from '../common/theme.ts';
 import { lookOf } from './looks.ts';
 import type { Line, LinePoint } from './lines.ts';
 

@@ -1,7 +1,7 @@
 /** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
 import { isDashboardState, STEPS_MOST, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
 import { isResumable } from '../../src/shared/runStatus.ts';
-import { onThemeChange } from '../common/charts.ts';
+import { onThemeChange } from '../common/theme.ts';
 import { badge, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';

@@ -1,5 +1,5 @@
 /** A chart as a picture with its title and legend, on the background of the theme. */
-import { theme } from '../common/charts.ts';
+import { theme } from '../common/theme.ts';
 import { lookOf } from './looks.ts';
 import type { Line } from './lines.ts';
 import type { Plot } from './plot.ts';

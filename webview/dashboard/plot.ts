@@ -1,6 +1,6 @@
 /** A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; where points stand is asked of all of them. */
 import { Chart, LinearScale, LineController, LineElement, PointElement, type ChartConfiguration, type ChartDataset } from 'chart.js';
-import { theme } from '../common/charts.ts';
+import { theme } from '../common/theme.ts';
 import { h } from '../common/dom.ts';
 import { decimate, spaced } from './decimate.ts';
 import { drawBefore, drawBehind, placeOf, type Scene } from './drawing.ts';
