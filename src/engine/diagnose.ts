@@ -9,6 +9,7 @@ import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal }
 import { contextVariance, publishedVariance, withinContextVariance } from '../diagnostics/variance.ts';
 import type { ContextEstimator } from '../credit/creditBucket.ts';
 import { extractAnswer } from '../evaluate/math/extract.ts';
+import { OTHER_DISTRIBUTION } from '../shared/continuation.ts';
 import { drawsOf } from '../shared/draws.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -71,8 +72,8 @@ const MOST_BUCKETS = 20_000;
 /** Measures a run over its stored buckets; executes nothing. @throws C3Error('input') for a run without buckets of the origin asked for */
 export function diagnose(store: StoreReader, run: string, settings: DiagnoseSettings): Diagnosis {
   const { protocol, estimator } = settings;
-  const { origin, buckets, sample } = bucketsFor(store, run, settings);
-  const reasons: Record<string, string> = {};
+  const { origin, buckets, others, sample } = bucketsFor(store, run, settings);
+  const reasons: Record<string, string> = others === 0 ? {} : { contexts: otherWords(others) };
   const faithful = fidelity(buckets, estimator);
   if (faithful.degenerate !== null) reasons['fidelity'] = faithful.degenerate;
   const spread = withinContextVariance(buckets, estimator);
@@ -111,19 +112,24 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
   };
 }
 
-function bucketsFor(store: StoreReader, run: string, { origin, protocol }: DiagnoseSettings): { readonly origin: BucketOrigin; readonly buckets: StoredBucket[]; readonly sample: unknown } {
+function bucketsFor(store: StoreReader, run: string, { origin, protocol }: DiagnoseSettings): { readonly origin: BucketOrigin; readonly buckets: StoredBucket[]; readonly others: number; readonly sample: unknown } {
   const newest = store.diagnosticSamples(run).findLast(({ id }) => store.diagnosticBuckets(id, 0, 1).length > 0);
   const chosen = origin ?? (newest === undefined ? 'training' : 'diagnostic');
   const found = chosen === 'diagnostic' && newest !== undefined ? bucketsOfSample(store, newest.id, protocol) : bucketsOf(store, run, chosen, protocol);
   const buckets: StoredBucket[] = [];
+  let others = 0;
   for (const bucket of found) {
     if (buckets.length === MOST_BUCKETS) break;
-    buckets.push(bucket);
+    // Its credits are of another distribution than the run's: they are never pooled with those.
+    if (bucket.view.continuation === null) buckets.push(bucket);
+    else others++;
   }
-  if (buckets.length === 0) throw new C3Error('input', `Run ${run} has no ${chosen} buckets to measure; sample some with c3 diagnose --run ${run} --sample, or name another --origin.`);
+  if (buckets.length === 0) throw new C3Error('input', `Run ${run} has no ${chosen} buckets to measure; sample some with c3 diagnose --run ${run} --sample, or name another --origin.${others === 0 ? '' : ` ${otherWords(others)}`}`);
   const settings: unknown = chosen === 'diagnostic' && newest !== undefined ? JSON.parse(newest.settings) : null;
-  return { origin: chosen, buckets, sample: settings };
+  return { origin: chosen, buckets, others, sample: settings };
 }
+
+const otherWords = (count: number): string => `${String(count)} ${count === 1 ? 'bucket' : 'buckets'} of ${OTHER_DISTRIBUTION} ${count === 1 ? 'is' : 'are'} left out.`;
 
 function continuationOf(store: StoreReader, buckets: readonly StoredBucket[], { protocol }: DiagnoseSettings): Continuation {
   const snapshots = [...new Set(buckets.map(({ view }) => view.snapshot))];

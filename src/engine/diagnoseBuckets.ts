@@ -13,7 +13,7 @@ export interface StoredBucket extends DiagnosticBucket {
 
 const PAGE = 200;
 
-/** The buckets of a run of one origin, oldest first, page by page. */
+/** The buckets of a run of one origin, oldest first, page by page; those of another continuation distribution stand among them. */
 export function* bucketsOf(store: StoreReader, run: string, origin: BucketOrigin, protocol: Protocol): Generator<StoredBucket, void, undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const views = store.bucketsOfRun({ run, origin, offset, limit: PAGE });

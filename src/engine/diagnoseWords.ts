@@ -28,8 +28,9 @@ export function diagnosisWords(found: Diagnosis): string {
     ['assumes', found.continuation.assumption],
   ];
   const warnings = [found.influence?.['warning'], ...found.signals.map(({ name, bucket, evidence }) => `${name}${bucket === null ? '' : ` in bucket ${bucket}`}: ${evidence}`)].filter((one) => typeof one === 'string');
+  const left = reasons['contexts'] === undefined ? '' : ` ${reasons['contexts']}`;
   return [
-    `Run ${found.run}, ${String(found.contexts)} contexts (${found.origin} buckets), credit by ${found.estimator}`,
+    `Run ${found.run}, ${String(found.contexts)} contexts (${found.origin} buckets), credit by ${found.estimator}${left === '' ? '' : `.${left}`}`,
     ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`),
     ...warnings.map((one) => `  look at: ${one}`),
   ].join('\n');

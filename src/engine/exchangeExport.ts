@@ -16,6 +16,8 @@ export interface ExportReport {
   readonly buckets: number;
   /** Left out: buckets without any return, which their format cannot hold. */
   readonly leftOut: number;
+  /** Buckets of another continuation distribution than their message's: the format has no place to say so. */
+  readonly others: number;
 }
 
 const ORIGINS: readonly BucketOrigin[] = ['training', 'request', 'diagnostic'];
@@ -28,10 +30,14 @@ const ORIGINS: readonly BucketOrigin[] = ['training', 'request', 'diagnostic'];
 export function exportBuckets(store: StoreReader, run: string, protocol: Protocol, out: string): ExportReport {
   const { method, seed } = store.run(run);
   const file = openNew(out);
-  let [buckets, leftOut] = [0, 0];
+  let [buckets, leftOut, others] = [0, 0, 0];
   try {
     for (const origin of ORIGINS) {
       for (const bucket of bucketsOf(store, run, origin, protocol)) {
+        if (bucket.view.continuation !== null) {
+          others++;
+          continue;
+        }
         const line = store.diagnosticBucket(bucket.view.id)?.source ?? lineOf(store, bucket, protocol, { method, seed });
         if (line === null) leftOut++;
         else {
@@ -47,7 +53,7 @@ export function exportBuckets(store: StoreReader, run: string, protocol: Protoco
     throw error;
   }
   closeSync(file);
-  return { out, buckets, leftOut };
+  return { out, buckets, leftOut, others };
 }
 
 function openNew(out: string): number {

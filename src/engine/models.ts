@@ -77,13 +77,13 @@ export class ModelPool {
   }
 
   /** Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once. */
-  async withPolicy<Result>(recipe: Recipe, snapshot: string, weights: WeightsFinder, work: (lent: LentPolicy | string) => Promise<Result>): Promise<Result> {
+  async withPolicy<Result>(recipe: Recipe, snapshot: string, weights: WeightsFinder, work: (lent: LentPolicy | string) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
     const tokenizer = await this.tokenizer(recipe.modelFolder);
     return this.withSlot(recipe, false, async (slot, runtime) => {
       slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
       slot.idle = slot.idle.filter((name) => name !== snapshot);
       try {
-        const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights);
+        const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights, control);
         if (reason !== null) return await work(reason);
         if (slot.info === undefined) throw new Error('A runtime that holds a snapshot has loaded its model.');
         return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions), runtime, tokenizer, info: slot.info });
@@ -95,6 +95,17 @@ export class ModelPool {
           keep(slot, runtime, [snapshot]);
         }
       }
+    });
+  }
+
+  /** The snapshot that a recipe's model folder holds; the model is loaded where it is not. @throws C3Error('model'); CancelledError */
+  async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
+    const tokenizer = await this.tokenizer(recipe.modelFolder);
+    return this.withSlot(recipe, false, async (slot, runtime) => {
+      if (slot.info !== undefined) return slot.info.snapshot;
+      const { snapshot } = await loadInto(slot, runtime, tokenizer, recipe, control);
+      keep(slot, runtime, [snapshot]);
+      return snapshot;
     });
   }
 
@@ -161,13 +172,13 @@ async function loadInto(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer,
   return info;
 }
 
-async function provide(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, recipe: Recipe, snapshot: string, weights: WeightsFinder): Promise<string | null> {
+async function provide(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl): Promise<string | null> {
   const short = snapshot.slice(0, 12);
   try {
     if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) return null;
     // The architecture stays loaded; the base's own weights may have been let go.
     if (slot.info === undefined || slot.info.snapshot === snapshot) {
-      const base = await loadInto(slot, runtime, tokenizer, recipe);
+      const base = await loadInto(slot, runtime, tokenizer, recipe, control);
       keep(slot, runtime, [base.snapshot]);
       if (base.snapshot === snapshot) return null;
     }

@@ -6,9 +6,11 @@ import { dirname, join } from 'node:path';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import { evaluatorProblem, type Evaluator } from '../evaluate/evaluator.ts';
 import { checkRendering, readRendering, rendererOf } from '../policy/rendering.ts';
+import { unlessCancelled } from '../replay/arrivals.ts';
 import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
-import { C3Error, CancelledError } from '../shared/errors.ts';
+import { AS_RECORDED } from '../shared/continuation.ts';
+import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/contextTokens.ts';
 import type { BucketView, Replay, RunSummary } from '../shared/records.ts';
 import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/taxonomy.ts';
@@ -23,6 +25,7 @@ import { checkContexts, runInstances } from '../training/room.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
 import { snapshotValue } from '../training/states.ts';
 import { contextTokens } from './contextTokens.ts';
+import { modelGone, noteModel, otherModel, ownTemperature, snapshotNamed, withModel } from './continuation.ts';
 import { sampleDiagnostics, type SampleControl, type SampleLender, type SampleSettings } from './diagnoseSample.ts';
 import { Evaluators } from './evaluators.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
@@ -176,26 +179,62 @@ export class EngineService {
     return this.evaluators.using(recipe.config, (evaluator) => this.models.exclusively(recipe, (model) => work(model, evaluator), { onProgress, cancelled: control.cancelled }));
   }
 
-  /** Replays one stored message under its own snapshot. @throws C3Error; CancelledError, keeping what arrived */
+  /** Replays one stored message under its own snapshot, or the weights that were chosen. @throws C3Error; CancelledError, keeping what arrived */
   async replay(request: ReplayRequest, control: ReplayControl): Promise<BucketView> {
     checkRequest(request);
-    const { run, snapshot } = this.reading((store) => store.message(request.message));
+    const decision = this.reading((store) => store.decision(request.message));
+    const { run } = decision;
     const store = this.writer();
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
+    const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
+    const sampling = { ...runSampling(config), temperature: temperature ?? ownTemperature(decision, runSampling(config)) };
+    const named = name === null ? decision.snapshot : snapshotNamed(store, run, name);
     const remark = await templateRemark(recipe, run);
     if (remark !== null) control.onRemark?.(remark);
     const cancelled = this.stopping(control.cancelled);
     const work = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<BucketView> => {
       if (typeof lent === 'string') throw new C3Error('model', lent);
-      if (request.text !== null) checkLength(request.text, store.decision(request.message).promptTokens, lent);
+      if (request.text !== null) checkLength(request.text, decision.context, lent);
       return replayMessage(
         request,
-        { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), policy: lent.policy, evaluator, sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
+        { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
         { ...control, cancelled },
       );
     };
-    return this.tracked(this.evaluators.using(config, (evaluator) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), (lent) => work(lent, evaluator))));
+    return this.untilBegun(cancelled, async (begin) => {
+      const snapshot = model === null ? named : await this.lendModel(run, recipe, model, cancelled);
+      return this.evaluators.using(config, (evaluator) => this.withSnapshot(run, recipe, snapshot, cancelled, (lent) => {
+        begin();
+        return work(lent, evaluator);
+      }));
+    });
+  }
+
+  /** Loads another model and notes its weights with the run. @returns their snapshot */
+  private async lendModel(run: string, recipe: StoredRecipe, folder: string, cancelled: () => boolean): Promise<string> {
+    const snapshot = await this.models.base(withModel(recipe, folder), { cancelled });
+    noteModel(this.writer(), run, snapshot, folder);
+    return snapshot;
+  }
+
+  /** Whoever cancels does not wait for a model that is being loaded; work that has begun ends in its own way, keeping what arrived. */
+  private untilBegun<Result>(cancelled: () => boolean, work: (begin: () => void) => Promise<Result>): Promise<Result> {
+    let begun = false;
+    const begin = (): void => {
+      if (cancelled()) throw new CancelledError();
+      begun = true;
+    };
+    return unlessCancelled(this.tracked(work(begin)), () => !begun && cancelled());
+  }
+
+  /** Lends a snapshot of a run, or of another model that continued replays of it. */
+  private async withSnapshot<Result>(run: string, recipe: StoredRecipe, snapshot: string, cancelled: () => boolean, work: (lent: LentPolicy | string) => Promise<Result>): Promise<Result> {
+    const folder = this.reading((store) => otherModel(store, run, snapshot));
+    if (folder === null) return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), work, { cancelled });
+    const there = await this.models.tokenizer(folder).then(() => null, messageOf);
+    if (there !== null) return work(modelGone(folder, snapshot, there));
+    return this.models.withPolicy(withModel(recipe, folder), snapshot, () => Promise.resolve(null), (lent) => work(typeof lent === 'string' ? modelGone(folder, snapshot, lent) : lent), { cancelled });
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
@@ -316,7 +355,7 @@ export class EngineService {
   }
 
   private lender(run: string, recipe: StoredRecipe, cancelled: () => boolean): PolicyLender {
-    return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), (lent) => work(typeof lent === 'string' ? lent : lent.policy));
+    return (snapshot, work) => this.withSnapshot(run, recipe, snapshot, cancelled, (lent) => work(typeof lent === 'string' ? lent : lent.policy));
   }
 
   /** Lends policies with the value of states, as the run's value head judged them with these weights. */
@@ -349,8 +388,9 @@ function endAbandoned(store: StoreWriter): void {
 }
 
 /** @throws C3Error('input') when a typed message and its context exceed the model's positions */
-function checkLength(text: string, contextTokens: number, { tokenizer, info }: LentPolicy): void {
+function checkLength(text: string, context: string, { tokenizer, info }: LentPolicy): void {
   const tokens = tokenizer.encode(text).length + 1;
+  const contextTokens = tokenizer.encode(context).length;
   const { maxPositions } = info.config;
   if (contextTokens + tokens > maxPositions) {
     throw new C3Error('input', `The text has ${String(tokens)} tokens and its context ${String(contextTokens)}, together more than the model's ${String(maxPositions)} positions; shorten it.`);

@@ -139,7 +139,7 @@ function detected(store: StoreReader, episode: Episode): DetectedEpisode {
 /** Stored replays of a message beside those of an empty one in its place, by replay index; null where it was never replayed empty. */
 function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedEpisode['emptied'] {
   if (plan === undefined) return null;
-  for (const { id, alternatives } of store.bucketsFor(plan).filter(({ origin, message }) => origin === 'request' && message === plan).reverse()) {
+  for (const { id, alternatives } of store.bucketsFor(plan).filter(({ origin, message, continuation }) => origin === 'request' && message === plan && continuation === null).reverse()) {
     const empty = alternatives.find(({ finish, text }) => finish === 'typed' && text.trim() === '');
     if (empty === undefined) continue;
     const replays = store.replaysOfBucket(id);

@@ -32,13 +32,15 @@ const PAGE = 100;
 /** Characters of a question in a row. */
 const QUESTION = 400;
 
-/** All buckets of a run in the order in which they were appended. */
+/** All buckets of a run in the order in which they were appended; those of another continuation distribution are left out. */
 export async function readBuckets(store: StoreReader, run: string, protocol: Protocol): Promise<RunBucket[]> {
   const buckets: RunBucket[] = [];
   const questions = new Map<string, string>();
   for (let offset = 0; ; offset += PAGE) {
     const page = store.bucketsOfRun({ run, offset, limit: PAGE });
-    for (const { id, message, eventType, turn, origin, iteration, instance, alternatives } of page) {
+    for (const { id, message, eventType, turn, origin, iteration, instance, alternatives, continuation } of page) {
+      // What another distribution returned says nothing of how this run fails.
+      if (continuation !== null) continue;
       const question = questions.get(instance) ?? store.instance(instance).question;
       questions.set(instance, question);
       const occurrence = protocol.occurrences.find((one) => one.role === eventType && one.turn === turn);

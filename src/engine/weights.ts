@@ -33,7 +33,7 @@ export class Weights {
 
   /**
    * The file of a snapshot's weights; rebuilt there where it was not kept or is gone.
-   * @returns null where no run of the store made these weights, or a run began with them
+   * @returns null where no run of the store made these weights, a run began with them, or they are another model's
    * @throws C3Error('model') where they cannot be rebuilt exactly; CancelledError
    */
   async file(request: WeightsRequest): Promise<string | null> {
@@ -41,7 +41,7 @@ export class Weights {
     if (kept !== null) return kept;
     const { store, run, snapshot } = request;
     const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
-    if (iteration === 0 || !SNAPSHOT_NAME.test(snapshot)) return null;
+    if (iteration <= 0 || !SNAPSHOT_NAME.test(snapshot)) return null;
     return this.inTurn(async () => this.kept(request) ?? this.rebuild(request, iteration));
   }
 

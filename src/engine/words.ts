@@ -1,4 +1,6 @@
 /** Results in words, for people at a terminal. */
+import { continuationWords, ownWords } from '../shared/continuation.ts';
+import { ESTIMATE_WORDS, type MessageEstimate } from '../shared/estimates.ts';
 import { oneLine } from '../shared/oneLine.ts';
 import type { Alternative, BucketView, Credit, Interval, Message, RunSummary } from '../shared/records.ts';
 
@@ -56,11 +58,18 @@ export function summaryWords(summary: RunSummary): string {
   return [`Run ${summary.run} (${summary.method}, seed ${String(summary.seed)})`, ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`)].join('\n');
 }
 
+/** What a message was worth by each estimator, one line each. */
+export function estimateLines(estimates: readonly MessageEstimate[]): readonly string[] {
+  return estimates.map(({ name, credit, bucket, reason }) => `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}, bucket ${String(bucket)}`}`);
+}
+
 /** A message's alternatives, one line each; texts on one line and bounded. */
 export function bucketWords(message: Message, bucket: BucketView): string {
   const line = ({ original, text, returns, credit }: Alternative): string => {
     const shown = returns.map((value) => (value === null ? 'masked' : String(value))).join(' ');
     return `  ${original ? '*' : ' '} ${oneLine(text, 40).padEnd(42)} returns ${shown.padEnd(10)} credit ${creditWords(credit)}`;
   };
-  return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...bucket.alternatives.map(line)].join('\n');
+  const { continuation } = bucket;
+  const other = continuation === null ? [] : [`These are of ${continuationWords(continuation)}. ${ownWords(continuation)}`];
+  return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...other, ...bucket.alternatives.map(line)].join('\n');
 }

@@ -19,8 +19,12 @@ export interface Graded {
 
 export interface Evaluator {
   readonly name: string;
-  /** Scores one message, with the same result for the same arguments, in whatever order they come; failures of the evaluator's own are masked, never thrown. */
-  evaluate(instance: Instance, text: string): Promise<Graded>;
+  /**
+   * Scores one message, with the same result for the same arguments, in whatever order they come; failures of the evaluator's own are masked, never thrown.
+   * @param cancelled looked at before code is run: what waits for its turn is given up
+   * @throws CancelledError where it was cancelled before it began
+   */
+  evaluate(instance: Instance, text: string, cancelled?: () => boolean): Promise<Graded>;
 }
 
 /** Compares the answer that a message states with the instance's, exactly: numbers as numbers, all else as text. */
@@ -41,10 +45,10 @@ export function mathEvaluator(grader: Grader): Evaluator {
 export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: string, answers: Evaluator): Evaluator {
   return {
     name,
-    evaluate: async (instance, text) => {
+    evaluate: async (instance, text, cancelled) => {
       const { tests } = instance;
       if (tests === undefined) return answers.evaluate(instance, text);
-      const { score, rule, masked } = await grader.grade(tests.prefix + extractCode(text), tests, instance.uidSha);
+      const { score, rule, masked } = await grader.grade(tests.prefix + extractCode(text), tests, instance.uidSha, cancelled);
       return masked === null ? { score, rule } : { score, rule, masked };
     },
   };

@@ -1,5 +1,6 @@
 /** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
 import type { Alternative, Credit } from '../shared/records.ts';
+import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../shared/continuation.ts';
 import { distanceOf, type BucketOrder, type RankedBucket } from '../shared/rankings.ts';
 import { oneLine } from './runWords.ts';
 
@@ -52,18 +53,19 @@ function basisOf({ credit, spread, returns, removal }: RankedBucket, order: Buck
 }
 
 /** Where a bucket comes from. */
-export function placeOf({ origin, iteration }: Pick<RankedBucket, 'origin' | 'iteration'>): string {
+export function placeOf({ origin, iteration, continuation }: Pick<RankedBucket, 'origin' | 'iteration' | 'continuation'>): string {
   if (origin === 'training') return `step ${String(iteration)}`;
-  return origin === 'request' ? `replay ${String(iteration)}` : `diagnostic ${String(iteration)}`;
+  return origin === 'request' ? `replay ${String(iteration)}${continuation === null ? '' : `, ${OTHER_DISTRIBUTION}`}` : `diagnostic ${String(iteration)}`;
 }
 
 /** Everything that is known of a bucket, a line each. */
 export function bucketTooltip(ranked: RankedBucket): string {
-  const { credit, question, text, bucket } = ranked;
+  const { credit, question, text, bucket, continuation } = ranked;
   const lines = [
     question.slice(0, 500), '', text, '',
     credit === null ? 'credit not measured' : creditWords(credit),
-    spoken(ranked, 'spread'), spoken(ranked, 'distance'), `bucket ${String(bucket)}, ${placeOf(ranked)}`,
+    spoken(ranked, 'spread'), spoken(ranked, 'distance'), `bucket ${String(bucket)}, ${placeOf({ ...ranked, continuation: null })}`,
+    ...(continuation === null ? [] : [continuationWords(continuation), ownWords(continuation)]),
   ];
   return lines.join('\n');
 }

@@ -30,7 +30,8 @@ export function activate(context: ExtensionContext): void {
   const store = new StoreAccess();
   engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
   const runs = new RunController(engine, store, log);
-  const services = { extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store), thresholds: new RememberedThresholds(context.workspaceState) };
+  const modelFolders = new ModelFolders(context.workspaceState);
+  const services = { modelFolders, extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store), thresholds: new RememberedThresholds(context.workspaceState) };
   const tree = new RunsTree(store, log, context.workspaceState);
   const buckets = new BucketsTree(store, context.workspaceState);
   const transcripts = new TranscriptPanels(services);
@@ -38,7 +39,6 @@ export function activate(context: ExtensionContext): void {
   const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
   const reports = new Reports();
   const doctor = new Doctor(engine, reports);
-  const modelFolders = new ModelFolders(context.workspaceState);
   const model = new ModelPanel(services, modelFolders);
   context.subscriptions.push(
     log,

@@ -3,6 +3,7 @@ import type { Uri } from 'vscode';
 import type { Comparing } from './comparing.ts';
 import type { Engine } from './engine.ts';
 import type { Log } from './log.ts';
+import type { ModelFolders } from './modelFolders.ts';
 import type { RunController } from './runController.ts';
 import type { StoreAccess } from './storeAccess.ts';
 import type { RememberedThresholds } from './taxonomyThresholds.ts';
@@ -16,5 +17,6 @@ export interface Services {
   readonly runs: RunController;
   readonly verifier: Verifier;
   readonly comparing: Comparing;
+  readonly modelFolders: ModelFolders;
   readonly thresholds: RememberedThresholds;
 }

@@ -1,5 +1,7 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
 import { CancellationTokenSource, commands, type WebviewPanel } from 'vscode';
+import { estimatesOf } from '../report/estimates.ts';
+import { AS_RECORDED } from '../shared/continuation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { NO_FILTER as ALL_CASES } from '../shared/taxonomy.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
@@ -20,6 +22,8 @@ import {
   type TranscriptToHost,
 } from '../shared/transcriptProtocol.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { askForModelFolder } from './chooseModel.ts';
+import { continuationsOf } from './continuations.ts';
 import { Disposables } from './disposables.ts';
 import type { Services } from './services.ts';
 import { replayDefaults } from './settings.ts';
@@ -100,7 +104,7 @@ export class TranscriptPanel {
   /** Replays a message with the defaults of the settings. */
   replayMessage(message: number): void {
     const { alternatives, replays } = replayDefaults();
-    this.guarded(() => { this.startReplay({ type: 'replay', message, alternatives, replays, text: null, independent: false }); });
+    this.guarded(() => { this.startReplay({ type: 'replay', message, alternatives, replays, text: null, independent: false, continuation: AS_RECORDED }); });
   }
 
   private receive(message: TranscriptToHost): void {
@@ -115,6 +119,7 @@ export class TranscriptPanel {
       case 'verify': void this.services.verifier.verify(message.message); break;
       case 'exportReport':
       case 'copyLink': void commands.executeCommand(`c3.${message.type}`, { message: message.message }); break;
+      case 'chooseModel': this.later(this.chooseModel()); break;
       case 'cancelReplay': this.cancellation?.cancel(); break;
       case 'locateRow': this.locateRow(message.revision, message.index); break;
       case 'search': if (message.revision === this.revision) this.door.post({ type: 'found', revision: this.revision, hits: this.reading().search(this.reader(), message.query) }); break;
@@ -214,15 +219,17 @@ export class TranscriptPanel {
     if (revision !== this.revision) return;
     const reader = remembering(this.reader());
     const marks = new VerificationMarks(reader);
-    const rows = this.reading().window(reader, offset).map((row) => ({ ...row, verification: row.message === null ? null : marks.of(row.message, row.branch) }));
+    const rows = this.reading().window(reader, offset).map((row) => ({ ...row, verification: row.message === null ? null : marks.of(row.message, row.branch), other: row.message === null || !row.branch ? null : marks.otherOf(row.message) }));
     this.door.post({ type: 'rows', revision, offset, rows });
   }
 
   private detail(id: number): MessageDetail {
     const reader = this.reader();
-    const buckets = reader.bucketsFor(id).map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (message) => reader.decision(message).streamKey) }));
+    const [message, decision, known] = [reader.message(id), reader.decision(id), reader.bucketsFor(id)];
+    const buckets = known.map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey) }));
     const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
-    return { message: reader.message(id), context: reader.decision(id).context, buckets: [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')] };
+    const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
+    return { message, context: decision.context, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
   }
 
   private locate(message: number): void {
@@ -254,13 +261,18 @@ export class TranscriptPanel {
     return reader;
   }
 
-  private startReplay({ message, alternatives, replays, text, independent }: ReplayMessage): void {
+  private async chooseModel(): Promise<void> {
+    const folder = await askForModelFolder(this.services.modelFolders);
+    if (folder !== undefined) this.door.post({ type: 'modelChosen', folder });
+  }
+
+  private startReplay({ message, alternatives, replays, text, independent, continuation }: ReplayMessage): void {
     if (this.replay?.status === 'running') return;
     const client = this.services.engine.client();
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
     this.tellReplay({ message, status: 'running', bucket: null, done: 0, total: 0, error: null });
-    client.replay({ message, alternatives, replays, text, independent }, cancellation.token).then(
+    client.replay({ message, alternatives, replays, text, independent, continuation }, cancellation.token).then(
       (bucket) => { this.endReplay('done', bucket, null); },
       (error: unknown) => {
         if (error instanceof CancelledError) this.endReplay('cancelled', null, null);

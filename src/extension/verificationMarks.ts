@@ -1,4 +1,5 @@
-/** Which mark a row of the transcript wears: what re-executing the replays of its message showed. */
+/** Which marks a row of the transcript wears: what re-executing the replays of its message showed, and what continued it. */
+import { continuationWords } from '../shared/continuation.ts';
 import type { Bucket, Message, VerificationMark } from '../shared/records.ts';
 import { markOf } from '../shared/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../store/reader.ts';
@@ -13,7 +14,7 @@ export function remembering<Base extends Pick<StoreReader, 'message' | 'messages
   return { ...reader, message: (id: number) => known.get(id) ?? keep(reader.message(id)), messages: (ids: readonly number[]) => reader.messages(ids).map(keep) };
 }
 
-type Reader = Pick<StoreReader, 'message' | 'chain' | 'requestsOf' | 'verdictsOfBucket'>;
+type Reader = Pick<StoreReader, 'message' | 'chain' | 'requestsOf' | 'verdictsOfBucket' | 'continuationOf'>;
 
 /** Answers for the rows of one window; every bucket is read once. */
 export class VerificationMarks {
@@ -21,6 +22,7 @@ export class VerificationMarks {
   private readonly verdicts = new Map<number, readonly ReplayVerdict[]>();
   /** The replay requests about each instance. */
   private readonly requests = new Map<string, readonly Bucket[]>();
+  private readonly others = new Map<number, string | null>();
 
   constructor(reader: Reader) {
     this.reader = reader;
@@ -32,7 +34,7 @@ export class VerificationMarks {
    */
   of(id: number, branch: boolean): VerificationMark | null {
     const message = this.reader.message(id);
-    const bucket = message.bucket ?? (message.phase === 'replay' ? this.requestOf(message) : null);
+    const bucket = this.bucketOf(message);
     if (bucket === null) return null;
     const all = this.verdictsOf(bucket);
     const direct = all.filter(({ alternative, leaf }) => alternative === id || (message.bucket === null && leaf === id));
@@ -41,6 +43,23 @@ export class VerificationMarks {
     const mark = markOf(through);
     if (branch) return mark ?? { state: 'unverified', label: 'not verified yet', detail: 'it was not continued to the end of the episode' };
     return mark?.state === 'unverified' ? null : mark;
+  }
+
+  /** What continued a branch, in words, where that is another distribution than that of the message asked about; null elsewhere. */
+  otherOf(id: number): string | null {
+    const bucket = this.bucketOf(this.reader.message(id));
+    if (bucket === null) return null;
+    const known = this.others.get(bucket);
+    if (known !== undefined) return known;
+    const found = this.reader.continuationOf(bucket);
+    const words = found === null ? null : continuationWords(found);
+    this.others.set(bucket, words);
+    return words;
+  }
+
+  /** The bucket of an alternative, or of the request that a continuation belongs to. */
+  private bucketOf(message: Message): number | null {
+    return message.bucket ?? (message.phase === 'replay' ? this.requestOf(message) : null);
   }
 
   private verdictsOf(bucket: number): readonly ReplayVerdict[] {

@@ -1,6 +1,7 @@
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with leave-one-out credit. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyControl } from '../policy/policy.ts';
+import { choiceProblem, type ContinuationChoice } from '../shared/continuation.ts';
 import { NO_SEEDS_REMARK } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { BucketView, Decision, Message, Sampling } from '../shared/records.ts';
@@ -22,6 +23,8 @@ export interface ReplayRequest {
   readonly text: string | null;
   /** True: every alternative draws numbers of its own. Otherwise replay m shares its numbers with replay m of the others (common random numbers). */
   readonly independent?: boolean;
+  /** Other weights or another temperature than those of the message; as recorded unless given. */
+  readonly continuation?: ContinuationChoice;
 }
 
 export interface ReplayDependencies {
@@ -29,10 +32,10 @@ export interface ReplayDependencies {
   readonly protocol: Protocol;
   /** Writes contexts as the run wrote them. */
   readonly render: Renderer;
-  /** The message's own snapshot: the continuation distribution is that of its time. */
+  /** The message's own snapshot, so that the continuation distribution is that of its time; else the one that was chosen. */
   readonly policy: Policy;
   readonly evaluator: Evaluator;
-  /** The run's own: a message that was picked greedily has sampled alternatives all the same, and every role its own cap. */
+  /** The run's own, at the message's temperature or the one that was chosen: one that was picked greedily has sampled alternatives all the same, and every role its own cap. */
   readonly sampling: Sampling;
   readonly seed: number;
   readonly returnBound: number;
@@ -68,12 +71,14 @@ export async function replayMessage(request: ReplayRequest, dependencies: Replay
 }
 
 /** @throws C3Error('input') for a request out of bounds */
-export function checkRequest({ alternatives, replays, text }: ReplayRequest): void {
+export function checkRequest({ alternatives, replays, text, continuation }: ReplayRequest): void {
   const within = (value: number, low: number, high: number): boolean => Number.isInteger(value) && value >= low && value <= high;
   if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
   if (!within(replays, 1, REPLAY_LIMITS.replays)) throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
   if (alternatives === 0 && text === null) throw new C3Error('input', 'Nothing to replay: ask for at least one alternative or give a text.');
   if (text !== null && text.length > REPLAY_LIMITS.textLength) throw new C3Error('input', `The text is longer than ${String(REPLAY_LIMITS.textLength)} characters; shorten it.`);
+  const problem = continuation === undefined ? null : choiceProblem(continuation);
+  if (problem !== null) throw new C3Error('input', problem);
 }
 
 class Replaying {
@@ -159,7 +164,7 @@ class Replaying {
 
   private score(node: TreeNode): Promise<void> {
     if (occurrenceAt(this.dependencies.protocol, node.position).scored) this.settings.budget.reserve(1);
-    return unlessCancelled(scoreNode(this.settings, node), this.control.cancelled);
+    return unlessCancelled(scoreNode(this.settings, node, this.control.cancelled), this.control.cancelled);
   }
 
   /** A node that stands for a stored message. */

@@ -18,12 +18,14 @@ export interface ReturnRules {
 export class ReturnCheck {
   private readonly store: StoreReader;
   private readonly rules: ReturnRules;
+  private readonly cancelled: () => boolean;
   private readonly instances = new Map<string, Instance>();
   private readonly verdicts = new Map<number, Promise<Graded>>();
 
-  constructor(store: StoreReader, rules: ReturnRules) {
+  constructor(store: StoreReader, rules: ReturnRules, cancelled: () => boolean) {
     this.store = store;
     this.rules = rules;
+    this.cancelled = cancelled;
   }
 
   /**
@@ -44,7 +46,7 @@ export class ReturnCheck {
   }
 
   private verdict(decision: Decision): Promise<Graded> {
-    const known = this.verdicts.get(decision.id) ?? this.rules.evaluator.evaluate(this.instance(decision.instance), decision.text);
+    const known = this.verdicts.get(decision.id) ?? this.rules.evaluator.evaluate(this.instance(decision.instance), decision.text, this.cancelled);
     this.verdicts.set(decision.id, known);
     return known;
   }

@@ -131,6 +131,7 @@ export async function extend(
   });
   const nodes: TreeNode[] = [];
   const arrivals = new Arrivals();
+  let cut = false;
   try {
     await settings.policy.answer(
       plans.map(({ request }) => request),
@@ -139,6 +140,9 @@ export async function extend(
         onAnswer: (index, answer) => {
           const plan = plans[index];
           if (plan === undefined) return;
+          // What comes after a cancel starts no evaluation.
+          cut ||= control.cancelled();
+          if (cut) return;
           const node: TreeNode = {
             instance: plan.branch.instance,
             position,
@@ -154,11 +158,12 @@ export async function extend(
             stored: undefined,
           };
           nodes[index] = node;
-          arrivals.add(scoreNode(settings, node), () => onNode?.(node));
+          arrivals.add(scoreNode(settings, node, control.cancelled), () => onNode?.(node));
         },
       },
     );
     await arrivals.settled(control.cancelled);
+    if (cut) throw new CancelledError();
   } catch (error) {
     // What has its score by now still arrives.
     await setImmediate();
@@ -172,11 +177,11 @@ export async function extend(
   return nodes;
 }
 
-/** Scores a message and books the call, where its occurrence is scored; else does nothing. */
-export async function scoreNode({ protocol, evaluator, budget }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget'>, node: TreeNode): Promise<void> {
+/** Scores a message and books the call, where its occurrence is scored; else does nothing. @throws CancelledError where it was cancelled before code was run */
+export async function scoreNode({ protocol, evaluator, budget }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget'>, node: TreeNode, cancelled?: () => boolean): Promise<void> {
   if (!occurrenceAt(protocol, node.position).scored) return;
   budget.spend(1);
-  const { score, rule } = await evaluator.evaluate(node.instance, node.answer.text);
+  const { score, rule } = await evaluator.evaluate(node.instance, node.answer.text, cancelled);
   node.score = { score, rule };
 }
 

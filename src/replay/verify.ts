@@ -1,7 +1,7 @@
 /** Re-executing stored replays: every message again from its stored context, stream and snapshot, every return again by the evaluator, compared with the rows. */
 import { hash } from 'node:crypto';
 import type { Policy } from '../policy/policy.ts';
-import { CancelledError } from '../shared/errors.ts';
+import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Decision, Replay, VerificationReport, VerificationResult } from '../shared/records.ts';
 import { changedRow } from '../shared/verification.ts';
 import type { StoreReader, StoreWriter } from '../store/types.ts';
@@ -39,17 +39,20 @@ interface Path {
  */
 export async function verifyReplays(store: StoreWriter, replays: readonly Replay[], lend: PolicyLender, rules: ReturnRules, control: VerifyControl): Promise<VerificationReport> {
   const outcomes = new Map<number, Outcome>();
-  const returns = new ReturnCheck(store, rules);
+  const returns = new ReturnCheck(store, rules, control.cancelled);
+  const strange = new Map<number, Outcome>();
+  for (const [snapshot, strangers] of strangersOf(store, replays)) await lend(snapshot, (policy) => reexecuteStrangers(store, strangers, policy, strange, control.cancelled));
   for (const [snapshot, members] of bySnapshot(store, replays)) {
     await lend(snapshot, async (policy) => {
-      const messages = new Map<number, Outcome>();
+      const messages = new Map(strange);
+      const madeHere = ({ snapshot: made }: Decision): boolean => made === snapshot;
       for (let start = 0; start < members.length; start += TOGETHER) {
         const paths = pathsOf(store, members.slice(start, start + TOGETHER));
         const checking = paths.map(async (path) => ({ path, change: changeIn(path), returned: await returns.outcome(path.replay, path.episode) }));
         const checks = await unlessCancelled(Promise.all(checking), control.cancelled);
         if (control.cancelled()) throw new CancelledError();
-        await reexecute(store, decisionsWhere(checks, (change) => change === null), policy, messages, control.cancelled);
-        await reexecuteChanged(store, decisionsWhere(checks, (change) => change !== null), policy, messages, control.cancelled);
+        await reexecute(store, decisionsWhere(checks, (change) => change === null).filter(madeHere), policy, messages, control.cancelled);
+        await reexecuteChanged(store, decisionsWhere(checks, (change) => change !== null).filter(madeHere), policy, messages, control.cancelled);
         const environment = typeof policy === 'string' ? null : store.environmentId(policy.environment);
         store.transaction(() => {
           for (const { path, change, returned } of checks) {
@@ -78,7 +81,30 @@ export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
   return request === undefined ? [] : store.replaysOfBucket(request.id).filter(({ leaf }) => store.chain(leaf).some((one) => one.id === id));
 }
 
-/** All messages of a replay were made by one snapshot, its bucket's. */
+/** The messages that a replay begins with and that other weights than its bucket's made, by those: another snapshot or model was chosen to continue them. */
+function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string, Decision[]> {
+  const strangers = new Map<number, Decision>();
+  for (const bucket of new Set(replays.map((replay) => replay.bucket))) {
+    const { message, snapshot } = store.bucket(bucket);
+    if (message === null || store.message(message).snapshot === snapshot) continue;
+    if (replays.some((replay) => replay.bucket === bucket && replay.alternative === message)) strangers.set(message, store.decision(message));
+  }
+  return Map.groupBy(strangers.values(), ({ snapshot }) => snapshot);
+}
+
+/** What cannot be asked of its model says so; nothing else would tell that it was not executed. */
+async function reexecuteStrangers(store: StoreReader, decisions: readonly Decision[], policy: Policy | string, found: Map<number, Outcome>, cancelled: () => boolean): Promise<void> {
+  for (const decision of decisions) {
+    try {
+      await reexecute(store, [decision], policy, found, cancelled);
+    } catch (error) {
+      if (error instanceof CancelledError) throw error;
+      found.set(decision.id, { result: 'notComparable', detail: `Message ${String(decision.id)} cannot be executed again: ${messageOf(error)}`, message: decision.id, token: null });
+    }
+  }
+}
+
+/** All other messages of a replay were made by one snapshot, its bucket's. */
 function bySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string, Replay[]> {
   const snapshots = new Map<number, string>();
   return Map.groupBy(replays, ({ bucket }) => {

@@ -1,11 +1,11 @@
 /** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
 import { creditBucket, ESTIMATORS } from '../credit/creditBucket.ts';
-import { unmasked } from '../credit/aggregate.ts';
-import { differenceInterval } from '../credit/interval.ts';
+import { isEmptied, removal } from '../credit/sideBySide.ts';
+import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/continuation.ts';
 import { drawsOf } from '../shared/draws.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
-import type { Alternative, BucketView, Credit, Message, Replay, Sampling } from '../shared/records.ts';
+import { OTHER_MODEL, type Alternative, type BucketView, type Credit, type Message, type Replay, type Sampling } from '../shared/records.ts';
 import { shownStatus } from '../shared/runStatus.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
@@ -129,12 +129,8 @@ function creditsOf(store: Pick<StoreReader, 'credits'>, { id, alternatives }: Bu
 /** The original against an empty message in its place; null where either has no return. */
 function removalOf({ alternatives }: BucketView): Credit | null {
   const original = alternatives.find((alternative) => alternative.original);
-  const empty = alternatives.find(({ finish, text }) => finish === 'typed' && text.trim() === '');
-  if (original === undefined || empty === undefined) return null;
-  const interval = differenceInterval(unmasked(original.returns), unmasked(empty.returns));
-  if (interval === null) return null;
-  const { value, low, high, n, method } = interval;
-  return { estimator: 'remove', value, low, high, n, evaluatorCalls: original.evaluatorCalls + empty.evaluatorCalls, interval: method };
+  const empty = alternatives.find(isEmptied);
+  return original === undefined || empty === undefined ? null : removal(original, empty);
 }
 
 function continuationOf(store: StoreReader, bucket: BucketView, replays: readonly Replay[], asked: Message): Continuation {
@@ -142,15 +138,17 @@ function continuationOf(store: StoreReader, bucket: BucketView, replays: readonl
   // The original may have been picked greedily; what was sampled in its place tells how the continuations were.
   const sampled = bucket.alternatives.findLast(({ finish, original }) => finish !== 'typed' && !original) ?? bucket.alternatives.at(-1);
   const decision = sampled === undefined ? null : store.decision(sampled.decision);
-  const own = snapshot === asked.snapshot;
-  const step = store.snapshots(snapshot).find((one) => one.run === run)?.iteration ?? null;
-  const weights = own ? 'the weights that said the message' : 'other weights than those that said the message';
+  const own = snapshot === asked.snapshot && (bucket.continuation === null || asked.bucket === bucket.id);
+  const found = store.snapshots(snapshot).find((one) => one.run === run)?.iteration ?? null;
+  const step = found === OTHER_MODEL ? null : found;
+  const other = own ? null : bucket.continuation === null ? OTHER_DISTRIBUTION : continuationWords(bucket.continuation, folderName);
+  const weights = snapshot === asked.snapshot ? 'the weights that said the message' : 'other weights than those that said the message';
   return {
-    snapshot, step, own,
+    snapshot, step, own, other,
     sampling: decision?.sampling ?? null,
     environment: decision === null ? null : store.environment(decision.environment),
     draws: drawsOf(replays, (message) => store.decision(message).streamKey),
-    assumption: `What follows an alternative is said by ${weights}${decision === null ? '' : `, sampled at ${samplingWords(decision.sampling)}`}; other weights, decoding or teammates may return otherwise, which nothing here measures.`,
+    assumption: `${other === null ? '' : `This is ${other}: its returns and credits are of that distribution, not of the message's own. `}What follows an alternative is said by ${weights}${decision === null ? '' : `, sampled at ${samplingWords(decision.sampling)}`}; other weights, decoding or teammates may return otherwise, which nothing here measures.`,
   };
 }
 

@@ -40,7 +40,7 @@ ${READING}`;
 
 /** The one sentence to take away. */
 function leadWords(report: FindingReport): string {
-  const all = worths(report);
+  const all = worths(report).filter(({ bucket }) => bucket.continuation.other === null);
   const byReplacing = all.filter(({ credit }) => credit.estimator === 'loo');
   // Of those with the most returns the newest.
   const found = (byReplacing.length === 0 ? all : byReplacing).toSorted((a, b) => b.credit.n - a.credit.n)[0];
@@ -61,7 +61,9 @@ interface Worth {
 
 /** Every estimator's word on the message, replays that were asked for first, as they have the more returns. */
 function worths({ buckets, message }: FindingReport): readonly Worth[] {
-  const ordered = [...buckets.filter(({ origin }) => origin === 'request'), ...buckets.filter(({ origin }) => origin !== 'request')];
+  // What another distribution says comes last, marked as such.
+  const rank = ({ origin, continuation }: ReportedBucket): number => (continuation.other !== null ? 2 : origin === 'request' ? 0 : 1);
+  const ordered = buckets.toSorted((a, b) => rank(a) - rank(b));
   return ordered.flatMap((bucket) => {
     const own = bucket.alternatives.find((alternative) => alternative.message === message.message);
     const removal = bucket.removal === null || own?.original !== true ? [] : [{ ...bucket.removal, stored: false }];
@@ -72,8 +74,8 @@ function worths({ buckets, message }: FindingReport): readonly Worth[] {
 function worthTable(report: FindingReport): string {
   const all = worths(report);
   if (all.length === 0) return `<p class="none">${NOT_MEASURED}: there are not two alternatives with a return to compare.</p>`;
-  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a></td><td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td><td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
-  const missing = all.some(({ credit }) => credit.estimator === 'remove') ? '' : `<p class="note">Remove (empty message): ${NOT_MEASURED}, as it was never replayed with nothing in its place.</p>`;
+  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td><td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td><td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
+  const missing = all.some(({ bucket, credit }) => credit.estimator === 'remove' && bucket.continuation.other === null) ? '' : `<p class="note">Remove (empty message): ${NOT_MEASURED}, as it was never replayed with nothing in its place.</p>`;
   return `${table('What the message was worth', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}${missing}`;
 }
 
@@ -141,9 +143,9 @@ function said({ message, role, turn, text, tokens, finish }: ReportedMessage): s
   return `<p class="who"><strong>${escaped(role, 80)}</strong>${turn === 0 ? '' : `, turn ${String(turn + 1)}`}, message ${String(message)}, ${count(tokens)} tokens${finish === 'end' ? '' : `, ${FINISHED[finish]}`}</p>${textBlock(text)}`;
 }
 
-function continuedBy({ snapshot, step, own, sampling }: Continuation): string {
+function continuedBy({ snapshot, step, other, sampling }: Continuation): string {
   const weights = `weights <code>${escaped(snapshot.slice(0, 16))}</code>${step === null ? '' : ` (after step ${String(step)})`}`;
-  return `${weights}${own ? '' : ', <strong>another continuation distribution</strong>'}${sampling === null ? '' : `, ${samplingWords(sampling)}`}`;
+  return `${weights}${other === null ? '' : ', <strong>another continuation distribution</strong>'}${sampling === null ? '' : `, ${samplingWords(sampling)}`}`;
 }
 
 function environmentWords({ runtime, provider, device, threads, platform }: FindingReport['message']['environment']): string {

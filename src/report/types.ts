@@ -81,8 +81,10 @@ export interface Continuation {
   readonly snapshot: string;
   /** Training steps behind these weights; null where the store does not tell. */
   readonly step: number | null;
-  /** Whether these are the weights that said the message. */
+  /** Whether the weights and the temperature are those of the message. */
   readonly own: boolean;
+  /** What differs, in words, where it is another distribution; null elsewhere. */
+  readonly other: string | null;
   /** Null where nothing was sampled. */
   readonly sampling: Sampling | null;
   readonly environment: NumericEnvironment | null;

@@ -1,6 +1,7 @@
 /** The typed JSON-RPC messages between the extension and the engine process. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
 import type { ContextTokens } from './contextTokens.ts';
+import type { ContinuationChoice } from './continuation.ts';
 import type { DeviceRequest } from './devices.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from './models.ts';
 import type { BucketView, RunSummary, StepMetrics, VerificationReport } from './records.ts';
@@ -53,6 +54,8 @@ export interface ReplayParams {
   readonly text: string | null;
   /** True: no common random numbers; every alternative draws its own. */
   readonly independent?: boolean;
+  /** Another snapshot, temperature or model for the alternatives and what continues them; as recorded unless given. */
+  readonly continuation?: ContinuationChoice;
 }
 
 export interface ReplayProgress {

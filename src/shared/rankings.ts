@@ -1,4 +1,5 @@
 /** Buckets in the order in which they are worth looking at. */
+import type { OtherContinuation } from './continuation.ts';
 import type { BucketOrigin, Credit } from './records.ts';
 
 /** credit: largest credit by amount first; spread: returns furthest apart first; distance: replacing and removing a message disagree most first. */
@@ -32,6 +33,8 @@ export interface RankedBucket {
   readonly credit: Credit | null;
   /** The removal with the largest distance, of a message of this bucket. */
   readonly removal: Removal | null;
+  /** How it was continued where that is not how its message was made. */
+  readonly continuation: OtherContinuation | null;
 }
 
 /** How far replacing and removing a message disagree on what it is worth. */

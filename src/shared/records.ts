@@ -3,6 +3,7 @@
  * Names are those of the design: instance, decision, bucket, alternative, replay, credit, ledger.
  * Hashes and context keys are text; decisions, buckets and episodes have integer ids below 2^53.
  */
+import type { OtherContinuation } from './continuation.ts';
 
 /** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
 export interface Interval {
@@ -43,14 +44,17 @@ export interface InstanceTests {
   readonly prefix: string;
 }
 
-/** A frozen set of policy parameters of one run. */
+/** The iteration of weights that a run never trained: another model's, which continued replays of it. */
+export const OTHER_MODEL = -1;
+
+/** A frozen set of policy parameters of one run, or of another model that continued replays of it. */
 export interface Snapshot {
   /** Hash of the weights. */
   readonly id: string;
   readonly run: string;
-  /** 0 for the weights that the run began with. */
+  /** 0 for the weights that the run began with; OTHER_MODEL for those of another model. */
   readonly iteration: number;
-  /** Folder (or address) of the model that the run began with. */
+  /** Folder (or address) of the model that the run began with, or of the other model. */
   readonly base: string;
   /** File of these weights; null where they are the base's own or have to be rebuilt. */
   readonly file: string | null;
@@ -256,6 +260,8 @@ export interface Alternative {
 
 export interface BucketView extends Bucket {
   readonly alternatives: readonly Alternative[];
+  /** Null where the message of a request was continued as it was made, and for what is no request; else its credits are of another distribution. */
+  readonly continuation: OtherContinuation | null;
 }
 
 export interface Tokens {

@@ -5,6 +5,8 @@
  * question. Rows travel in windows of WINDOW; `descendants` lets the panel fold a subtree that it has never loaded.
  * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the layout does, and the panel then drops the rows that it holds.
  */
+import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from './continuation.ts';
+import type { MessageEstimate } from './estimates.ts';
 import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from './guard.ts';
 import type { Comparison } from './comparison.ts';
 import type { Draws } from './draws.ts';
@@ -91,6 +93,8 @@ export interface TranscriptRow {
 export interface MarkedRow extends TranscriptRow {
   /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
   readonly verification: VerificationMark | null;
+  /** What continued it, in words, where that is another distribution than that of the message asked about. */
+  readonly other: string | null;
 }
 
 /** Where a message stands in the layout. */
@@ -153,6 +157,11 @@ export interface MessageDetail {
   readonly context: string | null;
   /** Buckets that hold the message or that were asked for from it: the run's own first, then requests, newest first. */
   readonly buckets: readonly DrawnBucket[];
+  /** What the message was worth under its own continuation distribution. */
+  readonly estimates: readonly MessageEstimate[];
+  /** What its replays are continued with as recorded, and the snapshots of the run that they can be continued with instead. */
+  readonly own: OwnContinuation;
+  readonly snapshots: readonly OfferedSnapshot[];
 }
 
 export interface ReplayDefaults {
@@ -197,6 +206,8 @@ export type TranscriptFromHost =
   | { readonly type: 'detail'; readonly id: number; readonly detail: MessageDetail }
   | { readonly type: 'reveal'; readonly place: RowPlace }
   | { readonly type: 'replay'; readonly state: ReplayState }
+  /** The answer to `chooseModel`; none comes where the question was left. */
+  | { readonly type: 'modelChosen'; readonly folder: string }
   | { readonly type: 'failed'; readonly message: string };
 
 export const isTranscriptToHost = anyOf(
@@ -215,7 +226,10 @@ export const isTranscriptToHost = anyOf(
     replays: integer(1, MAX_REPLAYS),
     text: nullable(text()),
     independent: literal(true, false),
+    continuation: isContinuationChoice,
   }),
+  // Ask for the folder of another model.
+  object({ type: literal('chooseModel') }),
   // Re-execute the replays that a message stands for.
   object({ type: literal('verify'), message: integer() }),
   object({ type: literal('exportReport', 'copyLink'), message: integer() }),

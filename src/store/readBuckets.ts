@@ -1,6 +1,7 @@
 /** Reading buckets: their alternatives, replays, credits and verifications. */
 import type { Alternative, Bucket, BucketOrigin, BucketView, FinishReason, Phase, Replay } from '../shared/records.ts';
 import { markOf } from '../shared/verification.ts';
+import type { ContinuationOf } from './readContinuations.ts';
 import type { CreditOf } from './readMessages.ts';
 import type { TreeOf } from './readTrees.ts';
 import { checkedPage, notFound } from './rows.ts';
@@ -9,7 +10,7 @@ import type { Session } from './sqlite.ts';
 import type { ContextInstance, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from './types.ts';
 
 type BucketReaders = Pick<StoreReader, 'bucket' | 'bucketView' | 'bucketsFor' | 'bucketsOfContext' | 'requestsOf' | 'bucketsOfRun' | 'countBuckets' | 'replaysOfBucket'
-  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'verdictsOfBucket' | 'newestVerification'>;
+  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'verdictsOfBucket' | 'newestVerification' | 'continuationOf'>;
 
 interface AlternativeRow {
   readonly decision: number;
@@ -40,7 +41,7 @@ const REPLAY = `
   FROM replay`;
 
 /** The readers of buckets and what belongs to them. */
-export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: CreditOf): BucketReaders {
+export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: CreditOf, continuationOf: ContinuationOf): BucketReaders {
   const { db } = session;
   const bucket = db.prepare<[number], Bucket>(`${BUCKET} WHERE bucket.id = ?`);
   const alternatives = db.prepare<[{ bucket: number }], AlternativeRow>(`
@@ -91,7 +92,7 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
   function viewOf(id: number): BucketView {
     const found = bucketOf(id);
     const replayed = Map.groupBy(outcomes.all(id), (outcome) => outcome.alternative);
-    return { ...found, alternatives: alternatives.all({ bucket: id }).map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])) };
+    return { ...found, alternatives: alternatives.all({ bucket: id }).map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])), continuation: continuationOf(id) };
   }
 
   function alternativeOf(of: Bucket, row: AlternativeRow, replays: readonly ReplayOutcome[]): Alternative {
@@ -129,6 +130,7 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
     credits: guarded(session, (id) => credits.all(id)),
     verifications: guarded(session, (replay) => verifications.all(replay)),
     verdictsOfBucket: guarded(session, (id) => outcomes.all(id).map(({ alternative, leaf, replayIndex, result, detail }) => ({ alternative, leaf, replayIndex, result, detail }))),
+    continuationOf: guarded(session, continuationOf),
     newestVerification: guarded(session, () => newestVerification.get() ?? 0),
   };
 }

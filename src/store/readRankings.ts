@@ -1,6 +1,7 @@
 /** Reading buckets by rank: which choice mattered most, and where replacing and removing a message disagree. */
 import { distanceOf, type RankedBucket, type Removal } from '../shared/rankings.ts';
 import type { Credit } from '../shared/records.ts';
+import type { ContinuationOf } from './readContinuations.ts';
 import { SHOWN_FIRST } from './readMessages.ts';
 import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
@@ -10,7 +11,7 @@ import type { Page, RankingQuery, StoreReader } from './types.ts';
 /** Characters of a message that a ranked bucket carries. */
 const PREVIEW = 240;
 
-type MeasuredRow = Omit<RankedBucket, 'spread' | 'message' | 'text' | 'credit' | 'removal'> & { readonly variance: number | null };
+type MeasuredRow = Omit<RankedBucket, 'spread' | 'message' | 'text' | 'credit' | 'removal' | 'continuation'> & { readonly variance: number | null };
 type MessageRow = Pick<RankedBucket, 'text'> & { readonly message: number } & { readonly [Field in keyof Credit]: Credit[Field] | null };
 
 interface RemovalRow extends Omit<Removal, 'replace'> {
@@ -18,6 +19,8 @@ interface RemovalRow extends Omit<Removal, 'replace'> {
   /** The bucket that the message was said in; null where it was said in none. */
   readonly own: number | null;
   readonly replace: number | null;
+  /** Whether others were sampled in the same bucket. */
+  readonly others: 0 | 1;
 }
 
 const MEASURED = `
@@ -46,12 +49,12 @@ const REMOVALS = `
       EXISTS (SELECT 1 FROM replay WHERE replay.bucket = bucket.id AND return IS NOT NULL AND alternative NOT IN (bucket.message, emptied.decision))
     FROM emptied JOIN bucket ON bucket.id = emptied.bucket JOIN decision ON decision.id = bucket.message
   )
-  SELECT bucket, message, own, kept - gone AS remove,
+  SELECT bucket, message, own, kept - gone AS remove, others,
     (SELECT value FROM credit WHERE credit.bucket = iif(others, pair.bucket, own) AND credit.decision = message ${SHOWN_FIRST}) AS replace
   FROM pair WHERE kept IS NOT NULL AND gone IS NOT NULL ORDER BY bucket`;
 
 /** The readers of rankings. */
-export function rankingReaders(session: Session): Pick<StoreReader, 'rankedBuckets'> {
+export function rankingReaders(session: Session, continuationOf: ContinuationOf): Pick<StoreReader, 'rankedBuckets'> {
   const { db } = session;
   const byRank = (column: string): ((query: { run: string; without: string } & Page) => number[]) => {
     const statement = db.prepare<[{ run: string; without: string } & Page], number>(`
@@ -79,10 +82,12 @@ export function rankingReaders(session: Session): Pick<StoreReader, 'rankedBucke
       const known = found.get(bucket);
       if (known === undefined || distanceOf(known) < distanceOf(removal)) found.set(bucket, removal);
     };
-    for (const { bucket, own, message, replace, remove } of removals.all(run)) {
+    for (const { bucket, own, message, replace, remove, others } of removals.all(run)) {
       if (replace === null) continue;
-      keep(bucket, { message, replace, remove });
-      if (own !== null) keep(own, { message, replace, remove });
+      const other = continuationOf(bucket) !== null;
+      // Two distributions are never set against each other: what another one removed is compared with what it replaced, or with nothing.
+      if (!other || others === 1) keep(bucket, { message, replace, remove });
+      if (!other && own !== null) keep(own, { message, replace, remove });
     }
     return new Map([...found].sort(([one, a], [other, b]) => distanceOf(b) - distanceOf(a) || one - other));
   }
@@ -97,6 +102,7 @@ export function rankingReaders(session: Session): Pick<StoreReader, 'rankedBucke
       text: found?.text ?? '',
       credit: found === undefined ? null : creditOf(found),
       removal,
+      continuation: continuationOf(bucket),
     };
   }
 

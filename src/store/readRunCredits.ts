@@ -1,4 +1,5 @@
 /** What a whole run's credits and verifications come to, without reading its buckets one by one. */
+import { IS_OTHER } from './readContinuations.ts';
 import { checkedPage } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
@@ -11,7 +12,7 @@ export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOf
   const credits = db.prepare<[{ run: string } & Page], RunCredit>(`
     SELECT credit.bucket, credit.decision, origin, event_type AS eventType, value, low, high
     FROM bucket CROSS JOIN credit ON credit.bucket = bucket.id
-    WHERE bucket.run = @run AND credit.id = (
+    WHERE bucket.run = @run AND NOT ${IS_OTHER} AND credit.id = (
       SELECT id FROM credit AS other WHERE other.bucket = credit.bucket AND other.decision = credit.decision ${SHOWN_FIRST})
     ORDER BY bucket.id DESC, credit.id LIMIT @limit OFFSET @offset`);
   const verdicts = db.prepare<[string], { result: 'identical' | 'different' | 'notComparable' | null; count: number }>(`

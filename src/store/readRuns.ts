@@ -1,5 +1,6 @@
 /** Reading runs, steps, snapshots, instances and episodes. */
 import type { Episode, Ledger, NumericEnvironment, RunRecord, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
+import { OTHER_MODEL } from '../shared/records.ts';
 import { instanceOf, type InstanceRow } from './instanceTests.ts';
 import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
@@ -32,7 +33,7 @@ export function runReaders(session: Session): RunReaders {
     WHERE step.run = @run ORDER BY step.iteration LIMIT @limit OFFSET @offset`);
   const countSteps = db.prepare<[string], number>('SELECT count(*) FROM step WHERE run = ?').pluck();
   const snapshots = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE weights = ? ORDER BY id`);
-  const snapshotsOfRun = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE run = ? ORDER BY iteration, id`);
+  const snapshotsOfRun = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE run = ? AND iteration <> ${String(OTHER_MODEL)} ORDER BY iteration, id`);
   const instance = db.prepare<[string], InstanceRow>('SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?');
   const environment = db.prepare<[number], NumericEnvironment>('SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?');
   const episodes = db.prepare<[Round & Page], Episode>(`

@@ -5,6 +5,7 @@ import { diagnosticReaders } from './diagnostics.ts';
 import { labelReaders } from './labels.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
+import { continuationReader } from './readContinuations.ts';
 import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
@@ -57,6 +58,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
   return translate(session.path, () => {
     const treeOf = treeReader(session);
     const messagesOf = messageReader(session, treeOf);
+    const continuationOf = continuationReader(session);
     return {
       path: session.path,
       ...runReaders(session),
@@ -70,8 +72,8 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),
       ...factReaders(session, treeOf),
-      ...bucketReaders(session, treeOf, creditReader(session)),
-      ...rankingReaders(session),
+      ...bucketReaders(session, treeOf, creditReader(session), continuationOf),
+      ...rankingReaders(session, continuationOf),
       close,
     };
   });

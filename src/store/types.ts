@@ -3,14 +3,12 @@ import type {
   Bucket, BucketOrigin, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode,
   NewReplay, NumericEnvironment, Phase, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics, VerificationResult,
 } from '../shared/records.ts';
+import type { OtherContinuation } from '../shared/continuation.ts';
 import type { BucketOrder, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
-export interface Page {
-  readonly offset: number;
-  readonly limit: number;
-}
+export type Page = Readonly<Record<'offset' | 'limit', number>>;
 
 /** One round of a run: a training iteration, an evaluation or a replay request. */
 export interface Round {
@@ -259,7 +257,7 @@ export interface StoreReader {
   latestLedger(run: string): Ledger | null;
   /** Every run's record of these weights (the same weights may come in several runs). */
   snapshots(id: string): Snapshot[];
-  /** The run's snapshots in the order of iterations. */
+  /** The snapshots that the run trained, in the order of iterations; other models that continued replays are none of them. */
   snapshotsOfRun(run: string): Snapshot[];
   /** The instance of a uidSha. */
   instance(uidSha: string): Instance;
@@ -309,6 +307,8 @@ export interface StoreReader {
   bucketsFor(decision: number): BucketView[];
   /** Buckets of one context, oldest first. */
   bucketsOfContext(query: ContextInstance & Page): Bucket[];
+  /** How a request was continued where that is not how its message was made; null elsewhere. */
+  continuationOf(bucket: number): OtherContinuation | null;
   /** The buckets of a run's replay requests on one instance (a uidSha), oldest first. */
   requestsOf(run: string, instance: string): Bucket[];
   /** Buckets of a run in the order in which they were appended. */
@@ -324,7 +324,7 @@ export interface StoreReader {
   countReplays(run: string): number;
   /** Every credit given in a bucket, by any estimator, oldest first. */
   credits(bucket: number): StoredCredit[];
-  /** The credit that each message of a run shows, in each of its buckets, newest buckets first. */
+  /** The credit that each message of a run shows, in each of its buckets, newest buckets first; those of another continuation distribution are left out. */
   creditsOfRun(run: string, offset: number, limit: number): RunCredit[];
   /** The replays of all buckets of a run by their newest verification. */
   verdictsOfRun(run: string): VerdictCounts;

@@ -1,4 +1,5 @@
 /** The alternatives of one bucket: text, returns, leave-one-out credit, cost and whether re-execution gave the same bytes. */
+import { continuationWords, ownWords } from '../../src/shared/continuation.ts';
 import { DRAWS_WORDS, type Draws } from '../../src/shared/draws.ts';
 import type { Alternative, BucketView } from '../../src/shared/records.ts';
 import { creditCell } from '../common/creditBar.ts';
@@ -18,6 +19,7 @@ export class BucketList {
   readonly element: HTMLElement;
   private readonly list = h('ol', { class: 'alternatives' });
   private readonly note = h('span', { class: 'bucket-note' });
+  private readonly other = h('p', { class: 'other-distribution' });
   private readonly items = new Map<number, { readonly drawn: string; readonly element: HTMLElement }>();
   private readonly unfolded = new Set<number>();
   private readonly message: number;
@@ -32,13 +34,15 @@ export class BucketList {
     const title = bucket.origin === 'training' ? 'Alternatives in the run' : 'Replayed alternatives';
     // Every figure carries its own words for a screen reader.
     const captions = h('div', { class: 'captions', 'aria-hidden': 'true' }, h('span', {}, 'Returns'), h('span', {}, 'Credit'));
-    this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), captions, this.list);
+    this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), this.other, captions, this.list);
     this.update(bucket, draws);
   }
 
   /** Shows what is new or changed in the bucket, in the bucket's order; what is not known of its random numbers stays as it was. */
   update(bucket: BucketView, draws?: Draws | null): void {
     if (draws !== undefined) this.draws = draws;
+    const { continuation } = bucket;
+    this.other.textContent = continuation === null ? '' : `${continuationWords(continuation)}. ${ownWords(continuation)}`;
     const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
     this.note.textContent = `${count(bucket.alternatives.length)} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`}`;
     bucket.alternatives.forEach((alternative, place) => {

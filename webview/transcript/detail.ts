@@ -8,6 +8,7 @@ import { bounds, count, NOT_MEASURED } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
 import { divider } from '../common/toolkit.ts';
 import { BucketList } from './alternatives.ts';
+import { EstimatesView } from './estimates.ts';
 import { ReplayForm, type ReplayRequest } from './replayForm.ts';
 
 export interface DetailEvents {
@@ -15,6 +16,8 @@ export interface DetailEvents {
   cancelReplay(): void;
   /** Execute the message's replays again and compare. */
   verify(message: number): void;
+  /** Ask for the folder of another model. */
+  chooseModel(): void;
   /** Show the model input token by token. */
   tokens(message: number): void;
   /** Show another message in the tree. */
@@ -27,6 +30,7 @@ export class DetailPane {
   private form: ReplayForm | null = null;
   private shown: number | null = null;
   private readonly facts = h('dl', { class: 'facts' });
+  private estimates: EstimatesView | null = null;
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
 
@@ -50,6 +54,7 @@ export class DetailPane {
     const { message } = detail;
     if (this.shown !== message.id) this.build(detail, defaults);
     replace(this.facts, ...facts(detail));
+    this.estimates?.update(detail.estimates);
     for (const bucket of detail.buckets) this.bucket(bucket, bucket.draws);
     if (replay !== null) this.replay(replay);
   }
@@ -66,6 +71,11 @@ export class DetailPane {
     this.form?.submit();
   }
 
+  /** Fills in the model folder that was chosen. */
+  setModel(folder: string): void {
+    this.form?.setModel(folder);
+  }
+
   /** Whether this message is the one on screen. */
   shows(message: number): boolean {
     return this.shown === message;
@@ -74,6 +84,7 @@ export class DetailPane {
   private leave(): void {
     this.shown = null;
     this.form = null;
+    this.estimates = null;
     this.buckets.clear();
   }
 
@@ -81,7 +92,14 @@ export class DetailPane {
     this.leave();
     const { message, context } = detail;
     this.shown = message.id;
-    this.form = new ReplayForm(defaults, (request) => { this.events.replay(message.id, request); }, () => { this.events.cancelReplay(); }, () => { this.events.verify(message.id); });
+    const form = new ReplayForm(defaults, detail, {
+      start: (request) => { this.events.replay(message.id, request); },
+      cancel: () => { this.events.cancelReplay(); },
+      verify: () => { this.events.verify(message.id); },
+      chooseModel: () => { this.events.chooseModel(); },
+    });
+    this.form = form;
+    this.estimates = new EstimatesView({ measure: defaults.unavailable === null ? (name) => { if (name === 'remove') form.removeMessage(); else form.submitAsRecorded(); } : null });
     this.lists = h('div', { class: 'buckets' });
     const text = message.text === '' ? h('p', { class: 'empty' }, 'empty message') : h('pre', { class: 'message-text', tabindex: 0 }, message.text);
     replace(
@@ -91,7 +109,8 @@ export class DetailPane {
       this.facts,
       context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, context), this.tokens(message.id)),
       divider(),
-      this.form.element,
+      form.element,
+      this.estimates.element,
       this.lists,
     );
     this.element.scrollTop = 0;

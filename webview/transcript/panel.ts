@@ -13,7 +13,7 @@ import { TreeView, type PanelCommand } from './tree.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
-const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'found', 'marked', 'comparison', 'failed'] satisfies readonly TranscriptFromHost['type'][];
+const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'found', 'marked', 'comparison', 'modelChosen', 'failed'] satisfies readonly TranscriptFromHost['type'][];
 
 /** Whether a message comes from our extension host; its content is then as the protocol says. */
 export function isFromHost(value: unknown): value is TranscriptFromHost {
@@ -81,6 +81,7 @@ export class TranscriptPanel {
       replay: (message, request) => { host.post({ type: 'replay', message, ...request }); },
       cancelReplay: () => { host.post({ type: 'cancelReplay' }); },
       verify: (message) => { host.post({ type: 'verify', message }); },
+      chooseModel: () => { host.post({ type: 'chooseModel' }); },
       tokens: (message) => { host.post({ type: 'showContext', message }); },
       open: (message) => { host.post({ type: 'locate', message }); },
     });
@@ -119,6 +120,7 @@ export class TranscriptPanel {
       case 'detail': if (message.id === this.detailRequest) this.showDetail(message.detail); break;
       case 'reveal': this.tree.reveal(message.place); this.select(message.place.message); break;
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
+      case 'modelChosen': this.detail.setModel(message.folder); break;
       case 'found': this.found(message.revision, message.hits); break;
       case 'marked': this.tree.markCompared(message.message); break;
       case 'comparison':

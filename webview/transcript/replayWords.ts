@@ -1,4 +1,5 @@
 /** Numbers of a replay, read and put in words. */
+import { TEMPERATURE, type OfferedSnapshot } from '../../src/shared/continuation.ts';
 
 /** The mean of the returns that could be scored; null when there is none. */
 export function meanReturn(returns: readonly (number | null)[]): number | null {
@@ -12,4 +13,19 @@ export function parseCount(name: string, value: string, low: number, high: numbe
   const number = Number(trimmed);
   if (/^\d+$/u.test(trimmed) && number >= low && number <= high) return number;
   return `${name}: a whole number from ${String(low)} to ${String(high)}.`;
+}
+
+/** A temperature from a field; null for one that was left empty, or a sentence that says what is wrong. */
+export function parseTemperature(value: string): number | null | string {
+  const trimmed = value.trim();
+  if (trimmed === '') return null;
+  const number = Number(trimmed);
+  // Some write a decimal comma: it is refused, not read as something else.
+  if (/^\d*\.?\d+$/u.test(trimmed) && number >= TEMPERATURE.low && number <= TEMPERATURE.high) return number;
+  return `Temperature: a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
+}
+
+/** `Step 3 · 0123456789ab`, and whether the weights are there. */
+export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
+  return `${step === 0 ? 'Before training' : `Step ${String(step)}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
 }

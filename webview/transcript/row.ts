@@ -1,4 +1,5 @@
 /** One row of the transcript tree. */
+import { OTHER_DISTRIBUTION } from '../../src/shared/continuation.ts';
 import type { MarkedRow } from '../../src/shared/transcriptProtocol.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon, setAttributes } from '../common/dom.ts';
@@ -28,7 +29,7 @@ export function rowLabel(row: MarkedRow): string {
   const text = oneLine(row.text);
   if (row.message === null) return `Question: ${text}`;
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
-  return `${row.role}${place}${row.branch ? ', replayed' : ''}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
+  return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
 
 /** The element of a row whose data is here. */
@@ -92,7 +93,8 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
   return [
     h('span', { class: 'role' }, row.role),
     place,
-    row.branch ? h('span', { class: 'branch', title: 'Sampled by a replay request; no part of the run itself' }, icon('branch')) : null,
+    row.branch ? h('span', { class: 'branch', title: row.other === null ? 'Sampled by a replay request; no part of the run itself' : `Sampled by a replay request under ${row.other}` }, icon('branch')) : null,
+    row.other === null ? null : h('span', { class: 'other', title: row.other }, 'other'),
     h('span', { class: text === '' ? 'row-text empty' : 'row-text' }, ...(text === '' ? ['empty message'] : words(text, query))),
     h('span', { class: 'compare-mark' }, 'to compare'),
     row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,

@@ -26,7 +26,7 @@ export async function exportRun(args: readonly string[], context: CommandContext
     if (step !== null) throw new C3Error('input', 'c3 export --format buckets writes all steps; leave out --step.');
     const protocol = service.reading((store) => protocolOf(parseRecipe(store.runConfig(run), run)));
     const report = service.reading((store) => exportBuckets(store, run, protocol, path));
-    print(json ? JSON.stringify(report) : `${String(report.buckets)} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${String(report.leftOut)} without any return were left out`}`);
+    print(json ? JSON.stringify(report) : `${String(report.buckets)} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${String(report.leftOut)} without any return were left out`}${report.others === 0 ? '' : `; ${String(report.others)} of another continuation distribution were left out`}`);
   });
 }
 

@@ -1,13 +1,17 @@
 /** `c3 run`, `replay` and `verify`. */
+import { resolve } from 'node:path';
+import { estimatesOf } from '../../report/estimates.ts';
+import type { ContinuationChoice } from '../../shared/continuation.ts';
 import { DRAWS_WORDS, drawsOf } from '../../shared/draws.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/engineProtocol.ts';
+import type { MessageEstimate } from '../../shared/estimates.ts';
 import type { BucketView, Message, RunSummary } from '../../shared/records.ts';
 import { reportWords } from '../../shared/verification.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { readArguments, text, whole, type ParsedArguments } from '../arguments.ts';
 import { readRecipe } from '../recipe.ts';
-import { bucketWords, summaryWords } from '../words.ts';
+import { bucketWords, estimateLines, summaryWords } from '../words.ts';
 import { JSON_FLAG, LARGE_MODEL, note, print, progressPrinter, STORE, storePath, withService, type CommandContext } from './support.ts';
 
 export async function run(args: readonly string[], context: CommandContext): Promise<void> {
@@ -75,17 +79,29 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
 }
 
 export async function replay(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' }, independent: { type: 'boolean' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' }, independent: { type: 'boolean' }, snapshot: { type: 'string' }, temperature: { type: 'string' }, model: { type: 'string' } } as const;
   const parsed = readArguments('replay', args, options, 1);
   const message = messageNumber('replay', parsed);
-  const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text'), independent: parsed.values['independent'] === true };
+  const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text'), independent: parsed.values['independent'] === true, continuation: continuationOf(parsed, context) };
   await withService(storePath(parsed, context), async (service) => {
     const bucket = await service.replay(request, { cancelled: context.cancelled, onProgress: (_, done, total) => process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`), onRemark: note });
     const verified = await service.proveBucket(bucket.id, context.cancelled);
-    const { stored, draws } = service.reading((store) => ({ stored: store.message(message), draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey) }));
-    if (parsed.values['json'] === true) print(JSON.stringify({ ...replayDocument(message, verified), draws }));
-    else print(`${bucketWords(stored, verified)}${draws === null ? '' : `\nDrawn with ${DRAWS_WORDS[draws]}.`}`);
+    const { stored, estimates, draws } = service.reading((store) => ({ stored: store.message(message), estimates: estimatesOf(store.message(message), store.bucketsFor(message)), draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey) }));
+    if (parsed.values['json'] === true) print(JSON.stringify({ ...replayDocument(message, verified), draws, continuation: verified.continuation, estimates: estimateDocument(estimates) }));
+    else print([bucketWords(stored, verified), 'What it was worth, under the weights and the temperature that it was made with:', ...estimateLines(estimates), ...(draws === null ? [] : [`Drawn with ${DRAWS_WORDS[draws]}.`])].join('\n'));
   });
+}
+
+/** What the alternatives are continued with. */
+function continuationOf(parsed: ParsedArguments, { folder }: CommandContext): ContinuationChoice {
+  const [temperature, model] = [text(parsed, 'temperature'), text(parsed, 'model')];
+  // An empty text is no number either.
+  return { snapshot: text(parsed, 'snapshot'), temperature: temperature === null ? null : Number(temperature.trim() === '' ? NaN : temperature), model: model === null ? null : model === '' ? '' : resolve(folder, model) };
+}
+
+/** By estimator: credit with n, interval and calls, and the bucket that it is from; null where it was not measured. */
+function estimateDocument(estimates: readonly MessageEstimate[]): object {
+  return Object.fromEntries(estimates.map(({ name, bucket, credit }) => [name, credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n, evaluatorCalls: credit.evaluatorCalls, bucket }]));
 }
 
 /** The contract's document: the message's own row apart from the alternatives that were asked for. */

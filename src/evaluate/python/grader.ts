@@ -1,5 +1,6 @@
 /** Scores Python code by unit tests, several candidates at a time. */
 import { createHash } from 'node:crypto';
+import { CancelledError } from '../../shared/errors.ts';
 import { nativeSandboxes } from './native.ts';
 import { bundledSandboxes, SandboxPool } from './pool.ts';
 import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, type PythonVerdict } from './rules.ts';
@@ -33,6 +34,8 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 /** The cache's key. A verdict belongs to one instance and one text of code, to the byte, and to the backend that found it. */
 export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string => `${backend}:${uidSha}:${sha256(code)}`;
 
+const NEVER = (): boolean => false;
+
 export class PythonGrader {
   readonly #pool: SandboxPool;
   readonly #limits: PythonLimits;
@@ -41,6 +44,8 @@ export class PythonGrader {
   readonly #backend: PythonBackend;
   /** Verdicts that are being found. */
   readonly #running = new Map<string, Promise<PythonVerdict>>();
+  /** Who waits for verdicts whose turn has not come: whether each was cancelled. */
+  readonly #waiting = new Map<string, (() => boolean)[]>();
   #free: number;
   readonly #queue: (() => void)[] = [];
   #warmed = false;
@@ -58,12 +63,23 @@ export class PythonGrader {
    * The verdict on a candidate: the same for the same arguments. One that is known already is given again without a run;
    * to a ledger it is a call like any other. Masked verdicts are not kept.
    * @param uidSha names the instance; null makes the tests themselves its name
+   * @param cancelled asked when its turn has come: then it is not run
+   * @throws CancelledError where it was not run
    */
-  async grade(code: string, tests: PythonTests, uidSha: string | null = null): Promise<PythonVerdict> {
+  async grade(code: string, tests: PythonTests, uidSha: string | null = null, cancelled: () => boolean = NEVER): Promise<PythonVerdict> {
     const key = verdictKey(uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])), code, this.#backend);
     const known = this.#cache.get(key) ?? this.#running.get(key);
-    if (known !== undefined) return known;
-    const found = this.#inTurn(() => tryCandidate(code, tests, this.#pool, this.#limits, this.#passRule));
+    if (known !== undefined) {
+      this.#waiting.get(key)?.push(cancelled);
+      return known;
+    }
+    // Who else waits for this verdict may not have been cancelled: it is given up only where all of them were.
+    const waiting = [cancelled];
+    this.#waiting.set(key, waiting);
+    const found = this.#inTurn(() => {
+      this.#waiting.delete(key);
+      return waiting.every((given) => given()) ? Promise.reject(new CancelledError()) : tryCandidate(code, tests, this.#pool, this.#limits, this.#passRule);
+    });
     this.#running.set(key, found);
     try {
       const verdict = await found;

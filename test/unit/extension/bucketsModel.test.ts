@@ -43,7 +43,7 @@ test('the buckets of a run come by rank and in pages, and each opens at the mess
 
 const RANKED: RankedBucket = {
   bucket: 7, origin: 'training', iteration: 3, eventType: 'reasoner', turn: 0, question: 'How many?', returns: 4, spread: 0.5, message: 12, text: '12 + 7\n= ?',
-  credit: { estimator: 'loo', value: -0.25, low: -0.5, high: 0, n: 8, evaluatorCalls: 1, interval: 'welch' }, removal: { message: 12, replace: 0.1, remove: -0.4 },
+  credit: { estimator: 'loo', value: -0.25, low: -0.5, high: 0, n: 8, evaluatorCalls: 1, interval: 'welch' }, removal: { message: 12, replace: 0.1, remove: -0.4 }, continuation: null,
 };
 
 test('a bucket shows the figure that it is ranked by, with what was not measured said', () => {

@@ -53,7 +53,7 @@ connection.onRequest(ResumeRunRequest, async ({ run }, token) => {
 });
 
 connection.onRequest(ReplayRequest, async ({ message, alternatives }, token) => {
-  const bucket: BucketView = { id: 1, run: 'r', origin: 'request', iteration: 1, instance: 'i', eventType: 'actor', turn: 0, contextKey: '5', snapshot: 's', message, alternatives: [] };
+  const bucket: BucketView = { id: 1, run: 'r', origin: 'request', iteration: 1, instance: 'i', eventType: 'actor', turn: 0, contextKey: '5', snapshot: 's', message, alternatives: [], continuation: null };
   for (let done = 1; done <= alternatives; done++) await connection.sendNotification(ReplayProgressNotification, { message, bucket, done, total: alternatives });
   return alternatives === 0 ? cancelled(token) : bucket;
 });

@@ -3,6 +3,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { creditBucket } from '../../../src/credit/creditBucket.ts';
 import { replayMessage, type ReplayDependencies, type ReplayRequest } from '../../../src/replay/request.ts';
 import { grow, type TreeNode } from '../../../src/replay/tree.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
+import { AS_RECORDED, type ContinuationChoice } from '../../../src/shared/continuation.ts';
 import { drawsOf } from '../../../src/shared/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { BucketView, Decision } from '../../../src/shared/records.ts';
@@ -231,6 +233,49 @@ describe('replayMessage', () => {
     assert.equal(here.store.credits(bucket.id).length, 0);
     here.policy.answersLeft = Infinity;
     assert.deepEqual([(await ask(here, 0)).iteration, here.store.countBuckets({ run: RUN, origin: 'request' })], [2, 2]);
+  });
+
+  it('starts no evaluation after a cancel, and keeps what was scored before', async (t) => {
+    for (const position of [0, 1]) {
+      const here = await scene(t, PAIR);
+      const { evaluator, store, messages } = here;
+      // Everything is answered in one go, as the last decode step of a batch does: the cancel comes while the fourth call goes on.
+      const deaf: Policy = { snapshot: here.policy.snapshot, environment: here.policy.environment, seeded: true, typed: (request) => here.policy.typed(request), answer: (requests, control) => here.policy.answer(requests, { ...control, cancelled: () => false }) };
+      const request = { message: messages[position] ?? 0, alternatives: 8, replays: 4, text: null };
+      await assert.rejects(replayMessage(request, { ...here.dependencies, policy: deaf }, { cancelled: () => evaluator.calls >= 4, onProgress: () => undefined }), CancelledError);
+      assert.equal(evaluator.calls, 4);
+      const bucket = store.bucketsFor(messages[position] ?? 0).at(-1);
+      assert.ok(bucket && store.replaysOfBucket(bucket.id).length > 0 && store.replaysOfBucket(bucket.id).length <= 4);
+    }
+  });
+
+  it('continues with the weights and the temperature that it is given, and the store tells them from the message\'s', async (t) => {
+    const here = await scene(t, PAIR);
+    const { store } = here;
+    const later = 'cd'.repeat(32);
+    store.insertSnapshot({ id: later, run: RUN, iteration: 1, base: 'nowhere', file: null });
+    const policy: Policy = { snapshot: later, environment: here.policy.environment, seeded: true, typed: (request) => here.policy.typed(request), answer: (requests, control) => here.policy.answer(requests, control) };
+    const changed = { ...here, dependencies: { ...here.dependencies, policy, sampling: { ...SAMPLING, temperature: 0.5 } } };
+    const bucket = await ask(changed, 0, { text: 'typed' });
+    assert.deepEqual([bucket.continuation?.differs, bucket.continuation?.step, bucket.continuation?.temperature], [{ snapshot: true, temperature: true, model: false }, 1, 0.5]);
+    for (const { decision, original } of bucket.alternatives) {
+      assert.equal(store.decision(decision).context, store.decision(here.messages[0] ?? 0).context);
+      assert.deepEqual([store.decision(decision).snapshot, store.decision(decision).sampling.temperature], original ? [here.policy.snapshot, 1] : [later, 0.5]);
+    }
+    assert.equal((await ask(here, 0)).continuation, null);
+  });
+
+  it('refuses a choice out of bounds before anything is stored', async (t) => {
+    const here = await scene(t, PAIR);
+    const refused = async (choice: Partial<ContinuationChoice>, pattern: RegExp): Promise<void> => {
+      await assert.rejects(ask(here, 0, { continuation: { ...AS_RECORDED, ...choice } }), errorOfKind('input', pattern));
+    };
+    for (const temperature of [0, -1, 10.5, NaN]) await refused({ temperature }, /temperature must be a number from 0\.01 to 10/);
+    await refused({ snapshot: 'none' }, /"none" is no snapshot/);
+    await refused({ snapshot: 'abc' }, /is no snapshot/);
+    await refused({ snapshot: '1', model: '/models/other' }, /not both/);
+    await refused({ model: ' ' }, /must be the path of a folder/);
+    assert.equal(here.store.countBuckets({ run: RUN, origin: 'request' }), 0);
   });
 
   it('samples alternatives of a message that was picked greedily', async (t) => {

@@ -22,7 +22,7 @@ test('a training bucket shows its alternatives with the returns of the leaves be
   });
   assert.deepEqual(store.bucketView(bucket), {
     ...given, id: bucket,
-    alternatives: [alternative(first, 0, { returns: [0.25, 1, null], evaluatorCalls: 6, credit: newCredit(0.125) }), alternative(second, 1, {})],
+    continuation: null, alternatives: [alternative(first, 0, { returns: [0.25, 1, null], evaluatorCalls: 6, credit: newCredit(0.125) }), alternative(second, 1, {})],
   });
   assert.deepEqual(store.bucket(bucket), { ...given, id: bucket });
   assert.deepEqual(store.bucketsFor(first).map((view) => view.id), [bucket]);

@@ -1,0 +1,67 @@
+/** "Continue with": another snapshot, temperature or model for a replay. What is left alone is as recorded. */
+import { choiceProblem, OTHER_DISTRIBUTION, type ContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../../src/shared/continuation.ts';
+import { h } from '../common/dom.ts';
+import { button, dropdown, option, textField, type Dropdown } from '../common/toolkit.ts';
+import { parseTemperature, snapshotLabel } from './replayWords.ts';
+
+export class ContinueWith {
+  readonly element: HTMLElement;
+  private readonly snapshot: Dropdown = dropdown('Snapshot', () => { this.tell(); });
+  private readonly temperature = textField('Temperature', { size: 6, inputmode: 'decimal' });
+  private readonly model = textField('Model folder', { size: 24, placeholder: "the run's own" });
+  private readonly state = h('span', { class: 'muted' });
+
+  constructor(own: OwnContinuation, snapshots: readonly OfferedSnapshot[], events: { chooseModel(): void; submit(): void }) {
+    this.snapshot.append(option('', `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : snapshotLabel({ id: own.snapshot, step: own.step, kept: true })}`));
+    for (const offered of snapshots) if (offered.id !== own.snapshot) this.snapshot.append(option(offered.id, snapshotLabel(offered)));
+    this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${String(own.temperature)}`;
+    for (const field of [this.temperature, this.model]) field.addEventListener('input', () => { this.tell(); });
+    for (const field of [this.temperature, this.model]) field.addEventListener('keydown', (event) => { if (event.key === 'Enter') events.submit(); });
+    this.element = h(
+      'details',
+      { class: 'continue-with' },
+      h('summary', {}, 'Continue with: ', this.state),
+      h(
+        'div',
+        { class: 'fields' },
+        h('div', { class: 'labelled' }, h('span', { 'aria-hidden': 'true' }, 'Snapshot'), this.snapshot),
+        this.temperature,
+        this.model,
+        button('Choose folder…', () => { events.chooseModel(); }, { title: 'Choose the folder of another model' }),
+        button('As recorded', () => { this.reset(); }, { title: "Back to the message's own snapshot, temperature and model" }),
+      ),
+      h('p', { class: 'muted' }, "The model input stays the same bytes. Alternatives and what continues them come from what is chosen here; their credits are of that distribution and never replace the message's own."),
+    );
+    this.tell();
+  }
+
+  /** What is chosen, or a sentence that says what is wrong. */
+  read(): ContinuationChoice | string {
+    const temperature = parseTemperature(this.temperature.value);
+    if (typeof temperature === 'string') return temperature;
+    const choice = { snapshot: this.snapshot.value === '' ? null : this.snapshot.value, temperature, model: this.model.value.trim() === '' ? null : this.model.value.trim() };
+    return choiceProblem(choice) ?? choice;
+  }
+
+  /** Fills in the folder that was chosen in the editor's dialog. */
+  setModel(folder: string): void {
+    this.model.value = folder;
+    this.snapshot.value = '';
+    this.tell();
+    this.model.focus();
+  }
+
+  private reset(): void {
+    this.snapshot.value = '';
+    this.temperature.value = '';
+    this.model.value = '';
+    this.tell();
+  }
+
+  private tell(): void {
+    const changed = this.snapshot.value !== '' || this.temperature.value.trim() !== '' || this.model.value.trim() !== '';
+    this.state.textContent = changed ? OTHER_DISTRIBUTION : 'as recorded';
+    this.element.classList.toggle('changed', changed);
+  }
+}
+

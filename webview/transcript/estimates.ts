@@ -1,0 +1,65 @@
+/** What a message was worth by each estimator, side by side; what was not measured says why and offers what measures it. */
+import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../src/shared/estimates.ts';
+import { creditCell } from '../common/creditBar.ts';
+import { h, replace } from '../common/dom.ts';
+import { bounds, count, NOT_MEASURED } from '../common/format.ts';
+
+/** What measures an estimate, and how that is said on a button. */
+const ACTIONS: Readonly<Record<EstimateName, string>> = { replace: 'Sample others', remove: 'Replay the empty message', fullMean: 'Sample others' };
+
+export interface EstimateEvents {
+  /** Measure an estimate; null where replays cannot be asked for. */
+  readonly measure: ((name: EstimateName) => void) | null;
+}
+
+export class EstimatesView {
+  readonly element: HTMLElement;
+  private readonly body = h('tbody', {});
+  private readonly events: EstimateEvents;
+  private drawn = '';
+
+  constructor(events: EstimateEvents) {
+    this.events = events;
+    const heads = ['Estimator', 'Worth', '95 % interval', 'n', 'Calls'].map((name) => h('th', { scope: 'col' }, name));
+    this.element = h(
+      'section',
+      { class: 'estimates', 'aria-label': 'What it was worth' },
+      h('h3', {}, 'What it was worth ', h('span', { class: 'bucket-note' }, 'as it was made')),
+      h('table', {}, h('thead', {}, h('tr', {}, ...heads)), this.body),
+    );
+  }
+
+  update(estimates: readonly MessageEstimate[]): void {
+    const drawn = JSON.stringify(estimates);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    // Whoever stands on a button that goes stays in the table.
+    const held = this.body.contains(document.activeElement);
+    replace(this.body, ...estimates.map((estimate) => this.row(estimate)));
+    if (held) this.body.querySelector<HTMLElement>('button')?.focus();
+  }
+
+  private row({ name, credit, bucket, reason }: MessageEstimate): HTMLElement {
+    const { label, detail } = ESTIMATE_WORDS[name];
+    const head = h('th', { scope: 'row', title: detail }, label);
+    if (credit === null) return h('tr', {}, head, h('td', { colspan: 4, class: 'missing' }, h('span', { class: 'muted' }, `${NOT_MEASURED}: ${reason ?? ''} `), this.action(name, reason)));
+    return h(
+      'tr',
+      { title: `From bucket ${String(bucket)}, ${credit.interval === 'none' ? 'no interval' : `${credit.interval} interval`}` },
+      head,
+      h('td', {}, creditCell(credit)),
+      h('td', {}, bounds(credit.low, credit.high) ?? 'no interval'),
+      h('td', { class: 'number' }, count(credit.n)),
+      h('td', { class: 'number' }, count(credit.evaluatorCalls)),
+    );
+  }
+
+  private action(name: EstimateName, reason: string | null): HTMLElement | null {
+    const { measure } = this.events;
+    // The full mean comes with the replacement: one button is enough.
+    if (measure === null || name === 'fullMean' || reason?.includes('already') === true) return null;
+    const button = h('button', { class: 'link', type: 'button' }, ACTIONS[name]);
+    button.addEventListener('click', () => { measure(name); });
+    return button;
+  }
+}
