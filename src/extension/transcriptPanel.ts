@@ -31,6 +31,8 @@ import { WebviewDoor } from './webviewDoor.ts';
 
 /** Request buckets shown for one message, newest first. */
 const REQUESTS_SHOWN = 12;
+/** Alternatives shown of one bucket; every other one has its row in the tree. */
+const ALTERNATIVES_SHOWN = 100;
 
 type ReplayMessage = Extract<TranscriptToHost, { type: 'replay' }>;
 
@@ -220,7 +222,7 @@ export class TranscriptPanel {
 
   private detail(id: number): MessageDetail {
     const reader = this.reader();
-    const buckets = reader.bucketsFor(id).map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (message) => reader.decision(message).streamKey) }));
+    const buckets = reader.bucketsFor(id, ALTERNATIVES_SHOWN).map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (message) => reader.decision(message).streamKey) }));
     const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
     return { message: reader.message(id), context: reader.decision(id).context, buckets: [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')] };
   }

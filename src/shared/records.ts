@@ -256,6 +256,8 @@ export interface Alternative {
 
 export interface BucketView extends Bucket {
   readonly alternatives: readonly Alternative[];
+  /** Further alternatives, where only some were asked for. */
+  readonly omitted?: number;
 }
 
 export interface Tokens {
