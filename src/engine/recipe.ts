@@ -72,8 +72,13 @@ export function parseRecipe(text: string, run: string): StoredRecipe {
   try {
     return storedSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('store', `The configuration of run ${run} cannot be read: ${messageOf(error).split('\n')[0] ?? ''}; it was written by another version.`, { cause: error });
+    throw new C3Error('store', `The configuration of run ${run} cannot be read: ${reasonOf(error)}; it was written by another version.`, { cause: error });
   }
+}
+
+function reasonOf(error: unknown): string {
+  const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
+  return issue === undefined ? messageOf(error).split('\n')[0] ?? '' : `${issue.path.join('.')}: ${issue.message}`;
 }
 
 export const protocolOf = (recipe: Recipe): Protocol => parseProtocol(recipe.protocolText, recipe.protocolSource);

@@ -1,4 +1,5 @@
 /** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
+import * as figures from '../shared/figures.ts';
 import type { Alternative, Credit } from '../shared/records.ts';
 import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../shared/continuation.ts';
 import { distanceOf, type BucketOrder, type RankedBucket } from '../shared/rankings.ts';
@@ -13,11 +14,9 @@ export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; read
 
 const MINUS = '\u2212';
 
-/** A number with its sign and two digits. */
+/** A number with its sign and two digits, as the transcript writes it. */
 export function signed(value: number): string {
-  const digits = Math.abs(value).toFixed(2);
-  if (Number(digits) === 0) return '0.00';
-  return `${value < 0 ? MINUS : '+'}${digits}`;
+  return figures.signed(value, 2);
 }
 
 /** Who spoke and the figure that the bucket is ranked by, where it was measured: they are seen however narrow the side bar is. */

@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import { QuickPickItemKind, ThemeIcon, Uri, window, workspace, type QuickPick, type QuickPickItem } from 'vscode';
 import { Disposables } from './disposables.ts';
 import { isFolder, type ModelFolders } from './modelFolders.ts';
+import { withoutIcons } from './plainText.ts';
 
 const TITLE = 'Choose model folder';
 const PLACEHOLDER = 'A folder in the Hugging Face layout: config.json, safetensors, tokenizer.json';
@@ -60,20 +61,15 @@ function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null 
 function items(folders: ModelFolders): FolderItem[] {
   return [
     ...folders.list().map(({ path, missing }) => ({
-      label: escapeIcons(basename(path)),
+      label: withoutIcons(basename(path)),
       iconPath: new ThemeIcon(missing ? 'warning' : 'folder'),
-      description: `${missing ? 'missing: ' : ''}${escapeIcons(dirname(path))}`,
+      description: `${missing ? 'missing: ' : ''}${withoutIcons(dirname(path))}`,
       buttons: [REMOVE],
       path,
     })),
     { label: '', kind: QuickPickItemKind.Separator, path: null },
     { label: 'Browse…', iconPath: new ThemeIcon('folder-opened'), alwaysShow: true, path: null },
   ];
-}
-
-/** The list reads `$(name)` as a picture; a folder's name is no markup. */
-function escapeIcons(name: string): string {
-  return name.replaceAll('$(', '$\u200B(');
 }
 
 async function browse(): Promise<string | undefined> {

@@ -15,6 +15,7 @@ import { findMessage } from './findMessage.ts';
 import { newConfiguration } from './newConfiguration.ts';
 import type { ModelFolders } from './modelFolders.ts';
 import type { ModelPanel } from './modelPanel.ts';
+import { withoutLinks } from './plainText.ts';
 import { planRun } from './planRun.ts';
 import { pickEpisode, pickMessage, pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
@@ -139,7 +140,7 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
   if (run === undefined) return;
   // The tree may be older than the store.
   const { status, title } = reader.run(run);
-  if (status === 'done') void window.showInformationMessage(`The run "${title}" is finished; there is nothing to resume.`);
+  if (status === 'done') void window.showInformationMessage(withoutLinks(`The run "${title}" is finished; there is nothing to resume.`));
   else await services.runs.resume(run);
 }
 

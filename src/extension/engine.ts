@@ -4,6 +4,7 @@ import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } f
 import { C3Error } from '../shared/errors.ts';
 import { EngineClient } from './engineClient.ts';
 import type { Log } from './log.ts';
+import { withoutLinks } from './plainText.ts';
 import { storePath } from './settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -64,7 +65,7 @@ export class Engine {
       testModelProgress: (progress) => { this.modelTests.fire(progress); },
       ready: ({ version, readOnlyReason }) => {
         this.log.info(`engine ${version} ready, store ${path}`);
-        if (readOnlyReason !== null) void window.showWarningMessage(readOnlyReason);
+        if (readOnlyReason !== null) void window.showWarningMessage(withoutLinks(readOnlyReason));
       },
       ended: () => { this.store.touch(); },
     });

@@ -4,6 +4,7 @@ import { commands, env, ProgressLocation, UIKind, ViewColumn, window, workspace,
 import { findingReport, inEditor, reportJson, reportPage, runReport } from '../report/report.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { messageOfBucket, type Subject } from './links.ts';
+import { withoutLinks } from './plainText.ts';
 
 /** Asks where to, writes, and offers to open it. A dialog that is left writes nothing. */
 export async function exportReport(reader: StoreReader, subject: Subject): Promise<void> {
@@ -20,7 +21,7 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
     return text;
   });
   const open = 'Open';
-  if ((await window.showInformationMessage(`The report is in ${basename(target.path)}.`, open)) !== open) return;
+  if ((await window.showInformationMessage(withoutLinks(`The report is in ${basename(target.path)}.`), open)) !== open) return;
   if (json) await commands.executeCommand('vscode.open', target);
   else await show(target, content);
 }

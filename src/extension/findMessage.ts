@@ -3,6 +3,7 @@ import { window, type QuickPickItem } from 'vscode';
 import { messageOf } from '../shared/errors.ts';
 import type { Message } from '../shared/records.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { withoutIcons } from './plainText.ts';
 import { Throttle } from './throttle.ts';
 import { oneLine } from './runWords.ts';
 
@@ -47,5 +48,5 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
 function itemOf(message: Message): MessageItem {
   const round = `${message.phase} ${String(message.iteration)}`;
   // The store has matched already; the editor must not sift once more by the label.
-  return { label: message.eventType, description: oneLine(message.text), detail: `${message.run}, ${round}`, alwaysShow: true, message: message.id };
+  return { label: withoutIcons(message.eventType), description: withoutIcons(oneLine(message.text)), detail: `${withoutIcons(message.run)}, ${round}`, alwaysShow: true, message: message.id };
 }

@@ -1,6 +1,7 @@
 /** Choosing a run, a round, an episode or a message where a command was not given one. */
 import { window, type QuickPickItem } from 'vscode';
 import type { StoreReader } from '../store/reader.ts';
+import { withoutIcons } from './plainText.ts';
 import { childrenOf, Limits, resumableRuns, type EpisodeNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 
@@ -35,7 +36,7 @@ export async function pickEpisode(reader: StoreReader, title: string, within: Ru
 
 /** One of the messages of an episode, from the first to the scored one. */
 export async function pickMessage(reader: StoreReader, episode: EpisodeNode, title: string): Promise<number | undefined> {
-  const items = reader.chain(episode.episode.leaf).map((message) => ({ label: message.eventType, description: oneLine(message.text), message: message.id }));
+  const items = reader.chain(episode.episode.leaf).map((message) => ({ label: withoutIcons(message.eventType), description: withoutIcons(oneLine(message.text)), message: message.id }));
   return (await window.showQuickPick(items, { title, placeHolder: 'Which message?' }))?.message;
 }
 
@@ -54,9 +55,9 @@ async function pickNode(reader: StoreReader, parent: RunsNode | null, title: str
 
 function itemOf(node: RunsNode): NodeItem {
   switch (node.kind) {
-    case 'run': return { label: node.run.title, description: runDescription(node), node };
+    case 'run': return { label: withoutIcons(node.run.title), description: runDescription(node), node };
     case 'round': return { label: node.label, description: roundDescription(node), node };
-    case 'episode': return { label: episodeLabel(node.episode), description: `${episodeReturn(node.episode.return)}, ${oneLine(node.text)}`, node };
+    case 'episode': return { label: withoutIcons(episodeLabel(node.episode)), description: `${episodeReturn(node.episode.return)}, ${withoutIcons(oneLine(node.text))}`, node };
     case 'more': return { label: 'Load more', description: `${String(node.left)} left`, node };
   }
 }

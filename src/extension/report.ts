@@ -2,6 +2,7 @@
 import { window } from 'vscode';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Log } from './log.ts';
+import { withoutLinks } from './plainText.ts';
 
 /** Shows what went wrong and offers the log. */
 export async function report(error: unknown, log: Log): Promise<void> {
@@ -9,5 +10,5 @@ export async function report(error: unknown, log: Log): Promise<void> {
   const message = messageOf(error);
   log.error(error instanceof Error && error.cause instanceof Error && error.cause.stack !== undefined ? `${message}\n${error.cause.stack}` : message);
   const show = 'Show log';
-  if ((await window.showErrorMessage(message, show)) === show) log.show();
+  if ((await window.showErrorMessage(withoutLinks(message), show)) === show) log.show();
 }

@@ -35,6 +35,8 @@ import { WebviewDoor } from './webviewDoor.ts';
 
 /** Request buckets shown for one message, newest first. */
 const REQUESTS_SHOWN = 12;
+/** Alternatives shown of one bucket; every other one has its row in the tree. */
+const ALTERNATIVES_SHOWN = 100;
 
 type ReplayMessage = Extract<TranscriptToHost, { type: 'replay' }>;
 
@@ -225,11 +227,11 @@ export class TranscriptPanel {
 
   private detail(id: number): MessageDetail {
     const reader = this.reader();
-    const [message, decision, known] = [reader.message(id), reader.decision(id), reader.bucketsFor(id)];
+    const [message, decision, known] = [reader.message(id), reader.decision(id), reader.bucketsFor(id, ALTERNATIVES_SHOWN)];
     const buckets = known.map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey) }));
     const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
     const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
-    return { message, context: decision.context, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
+    return { message, context: decision.context, buckets: shown, estimates: estimatesOf(message, known.map((bucket) => (bucket.omitted === undefined ? bucket : reader.bucketView(bucket.id)))), ...continuationsOf(reader, decision) };
   }
 
   private locate(message: number): void {

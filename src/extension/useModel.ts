@@ -6,6 +6,7 @@ import { commands, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { ModelSettings } from '../shared/modelProtocol.ts';
 import { configurationName, configurationText, freeName } from './modelConfiguration.ts';
+import { withoutLinks } from './plainText.ts';
 
 interface ExistsItem extends QuickPickItem {
   readonly answer: 'open' | 'beside' | 'replace';
@@ -20,7 +21,7 @@ export async function useModel(folder: string, settings: ModelSettings): Promise
   const file = Uri.file(join(home.fsPath, name));
   await window.showTextDocument(await workspace.openTextDocument(file), { preview: false });
   const start = 'Start run';
-  if ((await window.showInformationMessage(`${name} describes a run with this model.`, start)) === start) await commands.executeCommand('c3.startRun', file);
+  if ((await window.showInformationMessage(withoutLinks(`${name} describes a run with this model.`), start)) === start) await commands.executeCommand('c3.startRun', file);
 }
 
 /** The name of a file with that text, or of one that the user takes instead; undefined where the question was left. */

@@ -4,6 +4,7 @@ import { CancelledError } from '../shared/errors.ts';
 import { reportWords } from '../shared/verification.ts';
 import type { Engine } from './engine.ts';
 import type { Log } from './log.ts';
+import { withoutLinks } from './plainText.ts';
 import { report } from './report.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -25,7 +26,7 @@ export class Verifier {
     this.underWay.add(message);
     try {
       const found = await this.withProgress(message);
-      const words = reportWords('this message', found);
+      const words = withoutLinks(reportWords('this message', found));
       if (found.different > 0) void window.showWarningMessage(words);
       else void window.showInformationMessage(words);
     } catch (error) {

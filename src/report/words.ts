@@ -1,5 +1,8 @@
 /** How report pages write numbers and foreign text. Pure: text out, nothing in it that a browser could take for markup. */
+import * as figures from '../shared/figures.ts';
 import { oneLine } from '../shared/oneLine.ts';
+
+export { decimal } from '../shared/figures.ts';
 
 export const NOT_MEASURED = 'not measured';
 
@@ -7,12 +10,6 @@ export const NOT_MEASURED = 'not measured';
 export function escaped(text: string, limit = 200): string {
   const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
   return oneLine(text, limit).toWellFormed().replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
-}
-
-/** A decimal with a true minus; what the digits would make 0 is written with an exponent. */
-export function decimal(value: number, digits: number): string {
-  const vanishes = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
-  return (vanishes ? value.toExponential(1) : value.toFixed(digits)).replaceAll('-', '\u2212');
 }
 
 /** A share in percent, without the sign: `54.5`. */
@@ -31,7 +28,7 @@ export function compact(value: number, bare = false): string {
 }
 
 /** A number with its sign: `+0.250`, `−0.500`, `0.000`. */
-export const signed = (value: number, digits = 3): string => (value > 0 ? `+${decimal(value, digits)}` : decimal(value, digits));
+export const signed = (value: number, digits = 3): string => figures.signed(value, digits);
 
 /** A whole number with thousands separators. */
 export const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 }).replace('-', '\u2212');

@@ -262,6 +262,8 @@ export interface BucketView extends Bucket {
   readonly alternatives: readonly Alternative[];
   /** Null where the message of a request was continued as it was made, and for what is no request; else its credits are of another distribution. */
   readonly continuation: OtherContinuation | null;
+  /** Further alternatives, where only some were asked for. */
+  readonly omitted?: number;
 }
 
 export interface Tokens {

@@ -89,10 +89,13 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
     return bucket.get(id) ?? notFound(session, 'bucket', id);
   }
 
-  function viewOf(id: number): BucketView {
+  function viewOf(id: number, most = Infinity, own: number | null = null): BucketView {
     const found = bucketOf(id);
     const replayed = Map.groupBy(outcomes.all(id), (outcome) => outcome.alternative);
-    return { ...found, alternatives: alternatives.all({ bucket: id }).map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])), continuation: continuationOf(id) };
+    const all = alternatives.all({ bucket: id });
+    const shown = all.length <= most ? all : all.filter(({ decision }, place) => place < most || decision === own);
+    const view = { ...found, alternatives: shown.map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])), continuation: continuationOf(id) };
+    return shown.length === all.length ? view : { ...view, omitted: all.length - shown.length };
   }
 
   function alternativeOf(of: Bucket, row: AlternativeRow, replays: readonly ReplayOutcome[]): Alternative {
@@ -113,16 +116,16 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
 
   return {
     bucket: guarded(session, bucketOf),
-    bucketView: guarded(session, viewOf),
-    bucketsFor: guarded(session, (decision) => {
+    bucketView: guarded(session, (id) => viewOf(id)),
+    bucketsFor: guarded(session, (decision, most) => {
       if (owner.get(decision) === undefined) {
         notFound(session, 'message', decision);
       }
-      return sameContext.all({ decision }).map(viewOf);
+      return sameContext.all({ decision }).map((id) => viewOf(id, most, decision));
     }),
     bucketsOfContext: guarded(session, ({ run, eventType, contextKey, ...page }) => ofContext.all({ run, eventType, contextKey, ...checkedPage(page) })),
     requestsOf: guarded(session, (run, uidSha) => requests.all(run, uidSha)),
-    bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) => ofRun.all({ run, origin, ...checkedPage(page) }).map(viewOf)),
+    bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) => ofRun.all({ run, origin, ...checkedPage(page) }).map((id) => viewOf(id))),
     countBuckets: guarded(session, ({ run, origin = null }) => countOfRun.get({ run, origin }) ?? 0),
     replaysOfBucket: guarded(session, (id) => replaysOfBucket.all(id)),
     replaysOfRun: guarded(session, (run, offset, limit) => replaysOfRun.all({ run, ...checkedPage({ offset, limit }) })),

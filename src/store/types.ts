@@ -303,8 +303,11 @@ export interface StoreReader {
 
   /** A bucket with its alternatives and what is known of them. */
   bucketView(id: number): BucketView;
-  /** The bucket that the message belongs to and every request's bucket of the same context, newest last. */
-  bucketsFor(decision: number): BucketView[];
+  /**
+   * The bucket that the message belongs to and every request's bucket of the same context, newest last.
+   * @param most alternatives read of each, the first ones with the message itself; all where it is left out
+   */
+  bucketsFor(decision: number, most?: number): BucketView[];
   /** Buckets of one context, oldest first. */
   bucketsOfContext(query: ContextInstance & Page): Bucket[];
   /** How a request was continued where that is not how its message was made; null elsewhere. */

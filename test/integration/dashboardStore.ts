@@ -48,21 +48,22 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
   const right = (index: number): number => (noise(seed, 7 * step + index) < 0.35 + 0.5 * progress ? 1 : 0);
   const common = { run, phase: 'train', iteration: step, instance: INSTANCE.uidSha, snapshot: SNAPSHOT, turn: 0 } as const;
   const environment = store.environmentId({ runtime: 'made', provider: 'cpu', device: 'made', threads: 1, platform: 'made' });
+  const contextOf = (eventType: string, parent: number | null): string => `${eventType} of step ${String(step)} of ${run} after ${String(parent)}`;
   const say = (eventType: string, position: number, parent: number | null, bucket: number, siblingIndex: number, text: string): number => {
-    const context = `${eventType} of step ${String(step)} of ${run} after ${String(parent)}`;
+    const context = contextOf(eventType, parent);
     return store.insertDecision({
       ...common, environment, eventType, position, parent, bucket, siblingIndex, context, contextKey: contextKey(context).key, text, tokens: Int32Array.of(1, 2, 3, 4), logprobs: Float32Array.of(0, 0, 0, 0),
       streamKey: 'made', sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 8 }, finish: 'end', promptTokens: 20, reusedTokens: position === 0 ? 0 : 12,
     });
   };
-  const group = (eventType: string): number => store.insertBucket({ run, origin: 'training', iteration: step, instance: INSTANCE.uidSha, eventType, turn: 0, contextKey: String(step), snapshot: SNAPSHOT, message: null });
+  const group = (eventType: string, parent: number | null): number => store.insertBucket({ run, origin: 'training', iteration: step, instance: INSTANCE.uidSha, eventType, turn: 0, contextKey: contextKey(contextOf(eventType, parent)).key, snapshot: SNAPSHOT, message: null });
   const credit = (bucket: number, decision: number, value: number): void => { store.insertCredit(bucket, decision, { estimator: 'loo', value, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' }); };
   store.insertStep({ run, iteration: step, snapshot: SNAPSHOT, ledger: ledgerAt(step - 1) });
-  const plans = group('reasoner');
+  const plans = group('reasoner', null);
   const means: number[] = [];
   const ids = [0, 1].map((plan) => {
     const decision = say('reasoner', 0, null, plans, plan, `12 + 7, plan ${String(plan)}`);
-    const answers = group('actor');
+    const answers = group('actor', decision);
     const returns = [0, 1].map((answer) => right(2 * plan + answer));
     returns.forEach((value, answer) => {
       const leaf = say('actor', 1, decision, answers, answer, value === 1 ? '19' : '17');

@@ -1,4 +1,5 @@
 /** How numbers are written, the same in every panel. What was not measured says so. */
+import * as figures from '../../src/shared/figures.ts';
 import type { Credit, Interval } from '../../src/shared/records.ts';
 
 export const NOT_MEASURED = 'not measured';
@@ -13,14 +14,12 @@ export function count(value: number): string {
 
 /** A decimal with a true minus sign; tiny values in scientific form. */
 export function decimal(value: number, digits = 2): string {
-  if (!Number.isFinite(value)) return String(value);
-  const tiny = value !== 0 && Math.abs(value) < 10 ** -digits / 2;
-  return (tiny ? value.toExponential(1) : value.toFixed(digits)).replaceAll('-', MINUS);
+  return figures.decimal(value, digits);
 }
 
 /** A credit with its sign, so that the direction does not rest on colour. */
 export function signed(value: number): string {
-  return value > 0 ? `+${decimal(value)}` : decimal(value);
+  return figures.signed(value, 2);
 }
 
 /** A return in [0, 1] or any other scale. */

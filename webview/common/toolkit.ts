@@ -73,7 +73,8 @@ export function progressRing(label: string): HTMLElement {
 
 /** A line between two parts. */
 export function divider(): HTMLElement {
-  return create('vscode-divider', HTMLElement, { role: 'presentation' });
+  // The control says by itself which way it runs, which only a separator may.
+  return create('vscode-divider', HTMLElement, { role: 'separator' });
 }
 
 function create<T extends HTMLElement>(tag: string, type: new () => T, attributes: Attributes, ...children: readonly Child[]): T {

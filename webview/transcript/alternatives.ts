@@ -44,7 +44,9 @@ export class BucketList {
     const { continuation } = bucket;
     this.other.textContent = continuation === null ? '' : `${continuationWords(continuation)}. ${ownWords(continuation)}`;
     const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
-    this.note.textContent = `${count(bucket.alternatives.length)} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`}`;
+    const { length } = bucket.alternatives;
+    const further = bucket.omitted === undefined ? '' : ` of ${count(length + bucket.omitted)} shown, the others in the tree`;
+    this.note.textContent = `${count(length)}${further} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`}`;
     bucket.alternatives.forEach((alternative, place) => {
       const drawn = JSON.stringify(alternative);
       const present = this.items.get(alternative.decision);

@@ -40,7 +40,7 @@ export class SearchBar {
     fill(this.outcome, OUTCOMES);
     this.field.addEventListener('input', () => {
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => { events.search(this.field.value); }, PAUSE);
+      this.timer = setTimeout(() => { this.ask(); }, PAUSE);
     });
     this.field.addEventListener('keydown', (event) => { this.onKey(event); });
     for (const select of [this.role, this.credit, this.outcome, this.label]) {
@@ -97,17 +97,25 @@ export class SearchBar {
     this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : hitWords(hits, at);
   }
 
+  private ask(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.events.search(this.field.value);
+  }
+
   private onKey(event: KeyboardEvent): void {
     if (event.key === 'Enter') {
       event.preventDefault();
-      this.events.step(event.shiftKey ? -1 : 1);
+      // Words that were not asked for yet are asked for now; that goes to their first hit.
+      if (this.timer !== undefined) this.ask();
+      else this.events.step(event.shiftKey ? -1 : 1);
     } else if (event.key === 'Escape') {
       event.preventDefault();
       // The first press empties the field, the second leaves it.
       if (this.field.value === '') this.events.leave();
       else {
         this.field.value = '';
-        this.events.search('');
+        this.ask();
       }
     } else if (event.key === 'ArrowDown') {
       event.preventDefault();

@@ -5,10 +5,12 @@ import { oneLine } from '../common/format.ts';
 import { commandOf, TypeAhead, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
-import { RowWindows } from './windows.ts';
+import { placesAhead, RowWindows } from './windows.ts';
 
 /** Rows drawn above and below what can be seen. */
 const MARGIN = 10;
+/** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
+const FIRST_ROWS = 'c3: first rows';
 
 export interface TreeEvents {
   /** Rows are needed. */
@@ -47,6 +49,8 @@ export class TreeView {
   /** Keeps the old rows on screen until the rows of a new layout are here. */
   private holding = false;
   private frame = 0;
+  /** Where the last drawing stood, for the direction of travel. */
+  private drawnAt = 0;
 
   constructor(events: TreeEvents) {
     this.windows = new RowWindows((revision, offset) => { events.ask(revision, offset); });
@@ -160,7 +164,8 @@ export class TreeView {
     const last = Math.min(this.layout.visible, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW_HEIGHT) + MARGIN);
     const wanted = Array.from({ length: Math.max(0, last - first) }, (_, offset) => this.layout.rowAt(first + offset));
     const rows = new Map(wanted.map((index) => [index, this.windows.get(index)]));
-    if (this.holding && [...rows.values()].includes(undefined)) return;
+    const complete = ![...rows.values()].includes(undefined);
+    if (this.holding && !complete) return;
     if (this.holding) this.clear();
     this.holding = false;
     for (const [index, element] of this.drawn) {
@@ -169,9 +174,18 @@ export class TreeView {
       this.drawn.delete(index);
     }
     wanted.forEach((index, offset) => { this.drawRow(index, rows.get(index), first + offset); });
+    if (complete) this.askAhead(first, last);
     const activeShown = this.drawn.has(this.active);
     if (activeShown) this.element.setAttribute('aria-activedescendant', rowId(this.active));
     else this.element.removeAttribute('aria-activedescendant');
+  }
+
+  /** Asks for what comes next on the way, once everything in sight is here: nothing that is scrolled to waits behind it. */
+  private askAhead(first: number, end: number): void {
+    const { scrollTop } = this.element;
+    for (const place of placesAhead(first, end, this.layout.visible, scrollTop >= this.drawnAt)) this.windows.get(this.layout.rowAt(place));
+    this.drawnAt = scrollTop;
+    if (this.layout.visible > 0 && performance.getEntriesByName(FIRST_ROWS).length === 0) performance.mark(FIRST_ROWS);
   }
 
   private drawRow(index: number, row: MarkedRow | undefined, place: number): void {

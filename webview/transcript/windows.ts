@@ -3,6 +3,8 @@ import { WINDOW, type MarkedRow } from '../../src/shared/transcriptProtocol.ts';
 
 /** Windows kept; the one unused for longest goes first. */
 const KEPT = 64;
+/** Windows asked for before their rows are seen. */
+const AHEAD = 3;
 
 export class RowWindows {
   private revision = -1;
@@ -56,4 +58,16 @@ export class RowWindows {
     const offset = index - (index % WINDOW);
     return this.windows.get(offset)?.[index - offset];
   }
+}
+
+/**
+ * The visible places whose rows are asked for before they are seen, nearest first: one in each of the next windows on the way.
+ * @param first the first place drawn
+ * @param end the place after the last drawn
+ * @param visible places in all
+ */
+export function placesAhead(first: number, end: number, visible: number, down: boolean): readonly number[] {
+  const nearest = down ? end - 1 : first;
+  const places = Array.from({ length: AHEAD }, (_, step) => nearest + (down ? 1 : -1) * (step + 1) * WINDOW);
+  return [...new Set(places.map((place) => Math.max(0, Math.min(visible - 1, place))))].filter((place) => place < first || place >= end);
 }

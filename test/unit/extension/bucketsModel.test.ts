@@ -57,7 +57,7 @@ test('a bucket shows the figure that it is ranked by, with what was not measured
   assert.deepEqual([bucketLabel(bare, 'distance'), bucketDescription({ ...bare, text: 'said' }, 'distance')], ['reasoner', 'remove not measured · said · step 3']);
   assert.match(bucketTooltip(RANKED), /credit \u22120\.25 \(loo\), 95 % \u22120\.50 to 0\.00, n = 8, 1 evaluator call\n/u);
   assert.equal(bucketSpoken(RANKED, 'credit'), 'reasoner: 12 + 7 = ?; Largest credit: minus 0.25, n = 8; step 3');
-  assert.deepEqual([signed(-0.001), signed(0.5)], ['0.00', '+0.50']);
+  assert.deepEqual([signed(-0.001), signed(0), signed(0.5)], ['\u22121.0e\u22123', '0.00', '+0.50']);
 });
 
 test('runs are filtered by words, method and status together', () => {

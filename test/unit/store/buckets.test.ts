@@ -30,6 +30,18 @@ test('a training bucket shows its alternatives with the returns of the leaves be
   assert.throws(() => store.bucketsFor(99), inputErrorLike(/no message 99/));
 });
 
+test('of a wide bucket the first alternatives are read, with the message asked about, and the others are counted', (t) => {
+  const store = filledStore(t);
+  const bucket = store.insertBucket(newBucket());
+  const ids = [0, 1, 2, 3, 4].map((siblingIndex) => store.insertDecision(newDecision({ bucket, siblingIndex, text: `plan ${siblingIndex}` })));
+  const read = (id: number, most?: number): unknown => store.bucketsFor(id, most).map(({ alternatives, omitted }) => [alternatives.map(({ index }) => index), omitted]);
+  const [first = 0, , , fourth = 0] = ids;
+  assert.deepEqual(read(first, 2), [[[0, 1], 3]]);
+  assert.deepEqual(read(fourth, 2), [[[0, 1, 3], 2]]);
+  assert.deepEqual(read(fourth, 5), [[[0, 1, 2, 3, 4], undefined]]);
+  assert.deepEqual(read(fourth), [[[0, 1, 2, 3, 4], undefined]]);
+});
+
 test('a request shows the clicked message beside the fresh ones, each with its replays by m and what verification said', (t) => {
   const store = filledStore(t);
   const training = store.insertBucket(newBucket());

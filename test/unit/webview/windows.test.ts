@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WINDOW, type MarkedRow } from '../../../src/shared/transcriptProtocol.ts';
-import { RowWindows } from '../../../webview/transcript/windows.ts';
+import { placesAhead, RowWindows } from '../../../webview/transcript/windows.ts';
 
 function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
   return Array.from({ length }, (_, position) => ({
@@ -48,4 +48,13 @@ test('of many windows the ones looked at last are kept', () => {
   assert.equal(asked, 0);
   assert.equal(windows.peek(WINDOW), undefined, 'one that nobody looked at is gone');
   assert.equal(windows.peek(99 * WINDOW)?.index, 99 * WINDOW);
+});
+
+test('the windows ahead are those on the way, nearest first, and none beyond the ends', () => {
+  assert.deepEqual(placesAhead(1000, 1040, 100_000, true), [1039 + WINDOW, 1039 + 2 * WINDOW, 1039 + 3 * WINDOW]);
+  assert.deepEqual(placesAhead(1000, 1040, 100_000, false), [1000 - WINDOW, 1000 - 2 * WINDOW, 1000 - 3 * WINDOW]);
+  assert.deepEqual(placesAhead(WINDOW + 50, WINDOW + 90, 100_000, false), [50, 0]);
+  assert.deepEqual(placesAhead(0, 40, 1000, false), [], 'above the first row there is none');
+  assert.deepEqual(placesAhead(0, 40, 40, true), [], 'everything is in sight');
+  assert.deepEqual(placesAhead(0, 40, 300, true), [239, 299]);
 });

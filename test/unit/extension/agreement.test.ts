@@ -1,0 +1,119 @@
+/** For one run the rows of the transcript, the side bar, the dashboard and the store say the same, to the digits shown. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { alternativeLabel, bucketLabel, creditWords } from '../../../src/extension/bucketWords.ts';
+import { bucketsOf } from '../../../src/extension/bucketsModel.ts';
+import { childrenOf, Limits, type RoundNode } from '../../../src/extension/runsModel.ts';
+import { roundDescription, runDescription } from '../../../src/extension/runWords.ts';
+import { StepHistories } from '../../../src/extension/stepHistories.ts';
+import { TranscriptReading } from '../../../src/extension/transcriptReading.ts';
+import type { TranscriptRow } from '../../../src/shared/transcriptProtocol.ts';
+import { findingReport, runReport } from '../../../src/report/report.ts';
+import type { StoreWriter } from '../../../src/store/writer.ts';
+import { signed as signedInReports } from '../../../src/report/words.ts';
+import { percent1, signed } from '../../../webview/common/format.ts';
+import { returnFigure, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
+import { rowLabel } from '../../../webview/transcript/row.ts';
+import { addMadeRun, CALLS, openMade } from '../../integration/dashboardStore.ts';
+import { view } from '../webview/dashboardFixture.ts';
+
+const RUN = 'made';
+const STEPS = 12;
+const folder = mkdtempSync(join(tmpdir(), 'c3-agreement-'));
+let store: StoreWriter;
+
+before(() => {
+  store = openMade(join(folder, 'c3.sqlite'));
+  addMadeRun(store, { id: RUN, title: 'Made', seed: 3, steps: STEPS, accuracy: [0.425, 0.615] });
+});
+after(() => {
+  store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The rows of a step's transcript, without the question. */
+function rowsOf(iteration: number): readonly TranscriptRow[] {
+  const [episode] = store.episodes({ run: RUN, phase: 'train', iteration, offset: 0, limit: 1 });
+  const reading = new TranscriptReading(store, { run: RUN, phase: 'train', iteration, instance: episode?.instance ?? '' });
+  return reading.window(store, 0).filter(({ message }) => message !== null);
+}
+
+const steps = (): readonly number[] => Array.from({ length: STEPS }, (_, index) => index + 1);
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Leave-one-out credit by its definition (C3, equation 6): a message's mean return less the mean of its siblings'. */
+function creditOf(row: TranscriptRow, rows: readonly TranscriptRow[]): number {
+  const siblings = rows.filter((other) => other !== row && other.role === row.role && parentOf(other, rows) === parentOf(row, rows));
+  return (row.return ?? NaN) - mean(siblings.map((other) => other.return ?? NaN));
+}
+
+const parentOf = (row: TranscriptRow, rows: readonly TranscriptRow[]): number | undefined => rows.findLast((above) => above.index < row.index && above.depth < row.depth)?.index;
+
+test('a message has one credit: by its definition from the returns shown, in its row, its bucket, its tip and its report', () => {
+  let told = 0;
+  for (const iteration of steps()) {
+    const rows = rowsOf(iteration);
+    assert.equal(rows.length, 6);
+    for (const row of rows) {
+      const credit = creditOf(row, rows);
+      assert.match(rowLabel({ ...row, verification: null, other: null }), new RegExp(`; credit ${signed(credit).replace('+', '\\+')}, `, 'u'));
+      const { message } = row;
+      assert.ok(message !== null);
+      const bucket = store.bucketsFor(message)[0];
+      const alternative = bucket?.alternatives.find(({ decision }) => decision === message);
+      assert.ok(alternative?.credit);
+      assert.equal(alternativeLabel(alternative), `${signed(credit)}, return ${(row.return ?? NaN).toFixed(2)}`);
+      assert.ok(creditWords(alternative.credit).startsWith(`credit ${signed(credit)} (loo)`));
+      const reported = findingReport(store, message).buckets.flatMap(({ alternatives }) => alternatives).find((one) => one.message === message);
+      assert.equal(signedInReports(reported?.credits.find(({ stored }) => stored)?.value ?? NaN, 2), signed(credit));
+      told++;
+    }
+  }
+  assert.equal(told, 6 * STEPS);
+});
+
+test('the bucket that stands first is the one with the largest credit of all rows', () => {
+  const largest = Math.max(...steps().flatMap((iteration) => rowsOf(iteration).map((row) => Math.abs(row.credit?.value ?? NaN))));
+  const [first] = bucketsOf(store, RUN, 'credit', null, new Limits());
+  assert.ok(first?.kind === 'bucket');
+  assert.equal(bucketLabel(first.ranked, 'credit').replace(/^\S+ [+\u2212]/u, ''), largest.toFixed(2));
+});
+
+test('a step has one mean return, one variance and one count of episodes: from its rows, in the side bar, on the dashboard', () => {
+  const histories = new StepHistories();
+  while (histories.advance(store, RUN));
+  const shown = view([[store.run(RUN), histories.rows(RUN)]]);
+  const cells = (figure: ReturnType<typeof returnFigure>): string[][] => figure.table(shown).rows.map((row) => row.cells.map(({ text }) => text));
+  const [returns, variances] = [cells(returnFigure()), cells(varianceFigure())];
+  const rounds = new Map(childrenOf(store, childrenOf(store, null, new Limits())[0] ?? null, new Limits()).filter((node): node is RoundNode => node.kind === 'round').map((node) => [node.iteration, node]));
+  for (const iteration of steps()) {
+    const rows = rowsOf(iteration);
+    const leaves = rows.filter(({ role }) => role === 'actor').map((row) => row.return ?? NaN);
+    const node = rounds.get(iteration);
+    assert.ok(node);
+    assert.equal(roundDescription(node), `mean return ${mean(leaves).toFixed(2)}, ${String(leaves.length)} episodes`);
+    assert.deepEqual(returns[iteration - 1], [String(iteration), mean(leaves).toFixed(3), String(leaves.length)]);
+    const contexts = [...Map.groupBy(rows, (row) => `${row.role} ${String(parentOf(row, rows))}`).values()].map((group) => {
+      const credits = group.map((row) => row.credit?.value ?? NaN);
+      return mean(credits.map((credit) => (credit - mean(credits)) ** 2));
+    });
+    const variance = mean(contexts);
+    assert.deepEqual(variances[iteration - 1], [String(iteration), variance === 0 ? '0.0000' : variance.toFixed(4), String(contexts.length)]);
+  }
+});
+
+test('a run has one accuracy and one bill: in the store, the side bar, the dashboard and its report', () => {
+  const record = store.run(RUN);
+  const { before: first, after: last } = record.summary?.accuracy ?? {};
+  assert.ok(first && last);
+  assert.equal(runDescription({ run: record, status: 'done' }), `${String(STEPS)} of ${String(STEPS)} steps, ${percent1(first.value)} \u2192 ${percent1(last.value)}`);
+  const report = runReport(store, RUN);
+  assert.equal(report.summary?.accuracy.after?.value, last.value);
+  const histories = new StepHistories();
+  while (histories.advance(store, RUN));
+  assert.equal(histories.rows(RUN).reduce((sum, { cost }) => sum + cost.evaluatorCalls, 0), record.summary?.evaluatorCalls);
+  assert.equal(record.summary?.evaluatorCalls, CALLS * STEPS);
+});
