@@ -22,7 +22,6 @@ import {
   type TranscriptToHost,
 } from '../shared/transcriptProtocol.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { askForModelFolder } from './chooseModel.ts';
 import { continuationsOf } from './continuations.ts';
 import { Disposables } from './disposables.ts';
 import type { Services } from './services.ts';
@@ -264,6 +263,8 @@ export class TranscriptPanel {
   }
 
   private async chooseModel(): Promise<void> {
+    // Loaded when first asked: hardly any panel does.
+    const { askForModelFolder } = await import('./chooseModel.ts');
     const folder = await askForModelFolder(this.services.modelFolders);
     if (folder !== undefined) this.door.post({ type: 'modelChosen', folder });
   }

@@ -131,7 +131,7 @@ export async function extend(
   });
   const nodes: TreeNode[] = [];
   const arrivals = new Arrivals();
-  let cut = false;
+  const unheard: number[] = [];
   try {
     await settings.policy.answer(
       plans.map(({ request }) => request),
@@ -141,8 +141,10 @@ export async function extend(
           const plan = plans[index];
           if (plan === undefined) return;
           // What comes after a cancel starts no evaluation.
-          cut ||= control.cancelled();
-          if (cut) return;
+          if (unheard.length > 0 || control.cancelled()) {
+            unheard.push(index);
+            return;
+          }
           const node: TreeNode = {
             instance: plan.branch.instance,
             position,
@@ -163,7 +165,7 @@ export async function extend(
       },
     );
     await arrivals.settled(control.cancelled);
-    if (cut) throw new CancelledError();
+    if (unheard.length > 0) throw new CancelledError();
   } catch (error) {
     // What has its score by now still arrives.
     await setImmediate();

@@ -69,7 +69,7 @@ scenario('what a message was worth stands side by side; what was not measured is
   assert.match(await estimate(transcript, 'Replace').innerText(), /\d\.\d\d/u);
   await estimate(transcript, 'Remove').getByText('not measured: it was not replayed with nothing in its place').waitFor();
   await estimate(transcript, 'Remove').getByRole('button', { name: 'Replay the empty message' }).click();
-  await eventually('the empty message', () => newestRequest(workbench, message)?.alternatives.some(({ finish, text, returns }) => finish === 'typed' && text === '' && returns.length === 2));
+  await eventually('the empty message', () => newestRequest(workbench, message)?.alternatives.some(({ finish, text, returns }) => finish === 'typed' && text === '' && returns.length === 2), 120_000);
   await finished(transcript);
   // Two returns with the message, two with nothing in its place.
   await eventually('remove is measured', async () => /\b4\b.*\b4\b/su.test(await estimate(transcript, 'Remove').innerText()) && !(await estimate(transcript, 'Remove').innerText()).includes('not measured'));
@@ -95,7 +95,7 @@ scenario('from the keyboard alone a message is continued with another snapshot a
   await transcript.getByRole('alert').filter({ hasText: 'Temperature: a number from 0.01 to 10.' }).waitFor();
   await temperature.press('Backspace');
   await temperature.press('Enter');
-  await eventually('a request of another distribution', () => newestRequest(workbench, message)?.continuation !== null || undefined, 60_000);
+  await eventually('a request of another distribution', () => newestRequest(workbench, message)?.continuation !== null || undefined, 120_000);
   await finished(transcript);
   const bucket = newestRequest(workbench, message);
   assert.ok(bucket?.continuation);
@@ -116,7 +116,7 @@ scenario('a long replay is cancelled: what arrived stays, and nothing comes afte
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('64');
   await transcript.getByRole('textbox', { name: 'Replays each' }).fill('64');
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await eventually('some branches', () => (newestRequest(workbench, message)?.alternatives.length ?? 0) > 2, 60_000);
+  await eventually('some branches', () => (newestRequest(workbench, message)?.alternatives.length ?? 0) > 2, 120_000);
   await transcript.getByRole('button', { name: 'Cancel' }).click();
   await transcript.getByText(/Cancelled after \d+ of 64; what arrived is kept\./u).waitFor();
   const kept = reading(workbench, (store) => store.counts());

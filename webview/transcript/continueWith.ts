@@ -39,7 +39,7 @@ export class ContinueWith {
   read(): ContinuationChoice | string {
     const temperature = parseTemperature(this.temperature.value);
     if (typeof temperature === 'string') return temperature;
-    const choice = { snapshot: this.snapshot.value === '' ? null : this.snapshot.value, temperature, model: this.model.value.trim() === '' ? null : this.model.value.trim() };
+    const choice = { snapshot: this.chosen, temperature, model: this.model.value.trim() === '' ? null : this.model.value.trim() };
     return choiceProblem(choice) ?? choice;
   }
 
@@ -51,6 +51,12 @@ export class ContinueWith {
     this.model.focus();
   }
 
+  /** The snapshot that was chosen. A list that is not on the page yet has no value at all. */
+  private get chosen(): string | null {
+    const value: unknown = this.snapshot.value;
+    return typeof value === 'string' && value !== '' ? value : null;
+  }
+
   private reset(): void {
     this.snapshot.value = '';
     this.temperature.value = '';
@@ -59,7 +65,7 @@ export class ContinueWith {
   }
 
   private tell(): void {
-    const changed = this.snapshot.value !== '' || this.temperature.value.trim() !== '' || this.model.value.trim() !== '';
+    const changed = this.chosen !== null || this.temperature.value.trim() !== '' || this.model.value.trim() !== '';
     this.state.textContent = changed ? OTHER_DISTRIBUTION : 'as recorded';
     this.element.classList.toggle('changed', changed);
   }

@@ -26,7 +26,7 @@ test('replace, remove and full mean of one message, worked out by hand', () => {
   assert.ok(Math.abs((replace?.low ?? NaN) - (0.75 - Math.hypot(1 - wilson(2, 2)[0], high - 0.25))) < 1e-12);
   assert.ok(replace?.interval === 'newcombe' && remove?.interval === 'newcombe');
   // The full mean is the difference to the others times (6 - 2) / 6, and so is its bound.
-  assert.ok(Math.abs((fullMean?.low ?? NaN) - ((replace?.low ?? NaN) * 4) / 6) < 1e-12);
+  assert.ok(Math.abs((fullMean?.low ?? NaN) - ((replace.low ?? NaN) * 4) / 6) < 1e-12);
 });
 
 test('what was not measured says so, and why', () => {

@@ -11,6 +11,8 @@ const taxonomyState = { version: 2, run: 'r', filter: taxonomyFilter, limit: 50,
 const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan' };
 const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
+const continuation = { snapshot: null, temperature: null, model: null };
+
 test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
     { type: 'ready', selected: null, collapsed: [1, 2], others: [], filter },
@@ -19,10 +21,12 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'compare', message: 5 },
     { type: 'openDiff', left: 5, right: 6 },
     { type: 'rows', revision: 1, offset: 200 },
-    { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own', independent: false },
+    { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own', independent: false, continuation },
     { type: 'verify', message: 5 },
     { type: 'exportReport', message: 5 },
     { type: 'copyLink', message: 5 },
+    { type: 'replay', message: 5, alternatives: 1, replays: 1, text: null, independent: false, continuation: { snapshot: 'ab'.repeat(32), temperature: 0.5, model: null } },
+    { type: 'chooseModel' },
     { type: 'cancelReplay' },
   ]) assert.ok(isTranscriptToHost(message), JSON.stringify(message));
   assert.ok(isTaxonomyToHost({ type: 'open', message: 3 }));
@@ -62,10 +66,12 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'rows', revision: 1, offset: -1 },
     { type: 'rows', revision: 1, offset: 0.5 },
     { type: 'detail', id: 1, message: '5' },
-    { type: 'replay', message: 5, alternatives: 65, replays: 1, text: null, independent: false },
-    { type: 'replay', message: 5, alternatives: 4, replays: 0, text: null, independent: false },
-    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001), independent: false },
-    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: 'no' },
+    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: false },
+    ...[{ ...continuation, temperature: 0 }, { ...continuation, temperature: '1' }, { ...continuation, snapshot: 'a'.repeat(65) }, { ...continuation, model: 5 }, { ...continuation, more: 1 }].map((wrong) => ({ type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: false, continuation: wrong })),
+    { type: 'replay', message: 5, alternatives: 65, replays: 1, text: null, independent: false, continuation },
+    { type: 'replay', message: 5, alternatives: 4, replays: 0, text: null, independent: false, continuation },
+    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001), independent: false, continuation },
+    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: 'no', continuation },
     { type: 'verify' },
     { type: 'exportReport', message: '5' },
     { type: 'filter', filter: { ...filter, outcome: 'maybe' }, collapsed: [], others: [] },

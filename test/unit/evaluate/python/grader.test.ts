@@ -8,6 +8,7 @@ import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
 import { PythonGrader, verdictKey, type VerdictCache } from '../../../../src/evaluate/python/grader.ts';
 import type { SandboxPlaces } from '../../../../src/evaluate/python/sandboxProcess.ts';
 import { scored, type PythonVerdict } from '../../../../src/evaluate/python/rules.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
 import { grader, tests } from './support.ts';
 
 const GIVEN = tests({ tests: ['assert f(1) == 2'] });
@@ -40,6 +41,30 @@ describe('a failure of the sandbox itself', () => {
       await fails({ ...SANDBOX_PLACES, entry: program('process.stdout.write("hello, this is no message at all\\n"); setInterval(() => 0, 1000)') }, /no message/);
     } finally {
       rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('a cancel', () => {
+  it('gives up what waits for its turn, unless somebody else waits for the same verdict', async () => {
+    const ran: string[] = [];
+    const one = grader({ lanes: 1, cache: { get: () => undefined, set: (key) => ran.push(key) } });
+    let cancelled = false;
+    const code = (name: string): string => `${RIGHT}\n# ${name}`;
+    const ask = (name: string, given: () => boolean = () => cancelled): Promise<PythonVerdict> => one.grade(code(name), GIVEN, 'uid', given);
+    try {
+      const [running, waiting, shared, other] = [ask('running'), ask('waiting'), ask('shared'), ask('shared', () => false)];
+      const refused = assert.rejects(waiting, CancelledError);
+      cancelled = true;
+      // What has begun ends; of what had not, only what another asked for too is run.
+      assert.equal((await running).score, 1);
+      await refused;
+      assert.deepEqual([(await shared).score, (await other).score], [1, 1]);
+      assert.deepEqual(new Set(ran), new Set(['running', 'shared'].map((name) => verdictKey('uid', code(name)))));
+      // It is free for the next one.
+      assert.equal((await ask('waiting', () => false)).score, 1);
+    } finally {
+      one.close();
     }
   });
 });
