@@ -17,13 +17,15 @@ const runs = list(run, COMPARED_MOST);
 
 /** What the panel keeps across a reload. */
 export const isDashboardState = object({
-  version: literal(2),
+  version: literal(3),
   run: nullable(run),
   compared: runs,
   /** The charts whose tables are open. */
   tables: list(text(200), 100),
   /** Over how many steps drawn lines are averaged. */
   smoothing: literal('automatic', 'none', '10', '50'),
+  /** Pixels scrolled down. */
+  scroll: integer(),
 });
 export type DashboardState = Guarded<typeof isDashboardState>;
 

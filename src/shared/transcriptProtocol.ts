@@ -52,15 +52,21 @@ export const NO_FILTER: TranscriptFilter = { role: null, credit: null, outcome: 
 /** Two messages whose branches are compared. */
 const isPair = object({ left: integer(), right: integer() });
 
+/** The first row in sight: its message, null for the question, and the pixels of it that are scrolled away. */
+const isTop = object({ message: nullable(integer()), offset: integer() });
+export type TranscriptTop = Guarded<typeof isTop>;
+
 /** What a panel keeps across a reload: what is looked at and how it is arranged, never data. */
 export const isTranscriptState = object({
-  version: literal(2),
+  version: literal(3),
   target: isTranscriptTarget,
   selected: nullable(integer()),
   collapsed: list(integer()),
   filter: isTranscriptFilter,
   query: text(QUERY_LIMIT),
   compared: nullable(isPair),
+  /** Null while nothing has been drawn. */
+  top: nullable(isTop),
 });
 export type TranscriptState = Guarded<typeof isTranscriptState>;
 

@@ -117,8 +117,15 @@ scenario('runs are laid over each other, told apart without colour, and come bac
     }
   }
   await workbench.page.setViewportSize({ width: 1280, height: 900 });
+  const scrolled = (shown: FrameLocator): Promise<number> => shown.locator('html').evaluate((page) => Math.round(page.scrollTop));
+  await chart(dashboard, 'KL to the starting policy').scrollIntoViewIfNeeded();
+  const place = await scrolled(dashboard);
+  assert.ok(place > 100);
+  // A place is kept once scrolling rests.
+  await dashboard.locator('html').evaluate(() => new Promise((rested) => { setTimeout(rested, 500); }));
   await reloadWindow(workbench);
   const again = await workbench.webview('Run dashboard');
+  await eventually('the place scrolled to', async () => Math.abs((await scrolled(again)) - place) <= 2);
   await eventually('the same three runs', async () => (await again.getByRole('list', { name: 'Runs in the charts' }).getByRole('listitem').count()) === 3);
   await again.getByRole('table', { name: 'Held-out accuracy, greedy' }).waitFor();
   assertQuiet(workbench);

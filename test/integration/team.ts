@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Frame, FrameLocator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
 import type { Workbench } from './harness/workbench.ts';
 
@@ -23,6 +24,13 @@ export async function reloadWindow(workbench: Workbench): Promise<void> {
   await workbench.runCommand('Developer: Reload Window');
   await loaded;
   await workbench.page.locator('.monaco-workbench .part.statusbar').waitFor();
+}
+
+/** A panel's document, for what is evaluated in it: through the debugging protocol, past the page's content policy. */
+export async function frameOf(panel: FrameLocator): Promise<Frame> {
+  const frame = await (await panel.locator('body').elementHandle()).ownerFrame();
+  assert.ok(frame);
+  return frame;
 }
 
 /** No page of ours may do what its content policy forbids, nor throw. */

@@ -12,9 +12,9 @@ import { openStoreForReading } from '../../src/store/reader.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 
-const RUN = 'big';
+export const BIG_RUN = 'big';
 /** Actors under each plan. */
-const WIDTH = 9;
+export const BIG_WIDTH = 9;
 const WORDS = ['subtract', 'add', 'carry', 'double', 'halve', 'check', 'guess', 'restate', 'sum', 'product'];
 
 /** Writes the store. @returns the transcript in it */
@@ -22,25 +22,25 @@ export function writeBigTranscript(folder: string, decisions: number): Transcrip
   const store = join(folder, '.c3', 'c3.sqlite');
   mkdirSync(join(folder, '.c3'), { recursive: true });
   const writer = openStoreForWriting(store);
-  const plans = Math.round(decisions / (WIDTH + 1));
+  const plans = Math.round(decisions / (BIG_WIDTH + 1));
   const word = (number: number): string => WORDS[number % WORDS.length] ?? '';
-  addRun(writer, RUN, '2026-01-02T03:04:05.000Z');
-  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
+  addRun(writer, BIG_RUN, '2026-01-02T03:04:05.000Z');
+  writer.insertStep({ run: BIG_RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
   const tree = addTree(writer, {
-    run: RUN,
+    run: BIG_RUN,
     iteration: 1,
     instance: instance(7),
-    returns: Array.from({ length: plans }, (_, plan) => Array.from({ length: WIDTH }, (__, actor) => ((plan * 7 + actor * 3) % 5 < 2 ? 1 : 0))),
+    returns: Array.from({ length: plans }, (_, plan) => Array.from({ length: BIG_WIDTH }, (__, actor) => ((plan * 7 + actor * 3) % 5 < 2 ? 1 : 0))),
     words: (plan, actor) => (actor === null ? `plan ${String(plan)}: ${word(plan)} then ${word(plan * 3 + 1)}` : `answer ${String(plan)}.${String(actor)} ${word(plan + actor)} ${actor === 4 && plan % 100 === 3 ? 'needle' : ''}`),
   });
   writer.transaction(() => {
     // Read together: alone, each would read the whole tree again.
     for (const { id, bucket } of writer.messages(tree.map(({ plan }) => plan))) {
-      if (bucket !== null) writer.insertCredit(bucket, id, { estimator: 'loo', value: ((id * 13) % 9) / 9 - 0.45, low: -1, high: 1, n: WIDTH, evaluatorCalls: WIDTH, interval: 'welch' });
+      if (bucket !== null) writer.insertCredit(bucket, id, { estimator: 'loo', value: ((id * 13) % 9) / 9 - 0.45, low: -1, high: 1, n: BIG_WIDTH, evaluatorCalls: BIG_WIDTH, interval: 'welch' });
     }
   });
   writer.close();
-  return { run: RUN, phase: 'train', iteration: 1, instance: instance(7).uidSha };
+  return { run: BIG_RUN, phase: 'train', iteration: 1, instance: instance(7).uidSha };
 }
 
 function measured<Result>(what: string, work: () => Result): Result {

@@ -22,6 +22,8 @@ function isFromHost(value: unknown): value is DashboardFromHost {
 
 /** While steps stream in, they are drawn at most this often. */
 const DRAW_MILLISECONDS = 250;
+/** Milliseconds without scrolling before the place is kept. */
+const REST = 150;
 const PAUSED = 'paused';
 const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = { automatic: 'Smoothing: automatic', none: 'Smoothing: none', 10: 'Smoothing: 10 steps', 50: 'Smoothing: 50 steps' };
 
@@ -52,6 +54,9 @@ export class DashboardPanel {
   private drawnAt = 0;
   /** Something was asked for that is not wholly there yet. */
   private asked = true;
+  /** Where to scroll back to; null once that is done, or somebody scrolls. */
+  private scroll: number | null = null;
+  private keeping: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement, host: Host<DashboardToHost>) {
     this.root = root;
@@ -67,7 +72,16 @@ export class DashboardPanel {
       },
       isDashboardState(state) ? state.tables : [],
     );
-    if (isDashboardState(state)) this.smoothing = state.smoothing;
+    if (isDashboardState(state)) {
+      this.smoothing = state.smoothing;
+      this.scroll = state.scroll;
+    }
+    // Who scrolls before everything is drawn has chosen a place already.
+    for (const kind of ['wheel', 'keydown', 'pointerdown']) window.addEventListener(kind, () => { this.scroll = null; }, { passive: true });
+    window.addEventListener('scroll', () => {
+      clearTimeout(this.keeping);
+      this.keeping = setTimeout(() => { this.keep(); }, REST);
+    }, { passive: true });
     this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
     this.body = h('div', { class: 'dashboard' }, this.legend, this.summary, this.figures.element);
     onThemeChange(() => { this.figures.restyle(); this.drawLegend(true); });
@@ -117,7 +131,7 @@ export class DashboardPanel {
     // What the reader asked for is shown whatever holds the view, until its steps are there.
     if (this.hold.offer(view, this.asked)) this.draw();
     this.drawnAt = performance.now();
-    if (this.hold.shown !== null && view.runs.every(({ record, rows }) => rows.length >= Math.min(record.steps, STEPS_MOST))) this.asked = false;
+    if (this.hold.shown !== null && isWhole(view)) this.asked = false;
     this.drawWaiting();
   }
 
@@ -127,6 +141,14 @@ export class DashboardPanel {
     replace(this.summary, outcomeTable(view.snapshot), ledgerTable(view.snapshot));
     this.drawLegend();
     this.figures.show(view, this.smoothing);
+    this.scrollBack(view);
+  }
+
+  /** Back to where the page stood before it was thrown away, once it is as long again. */
+  private scrollBack(view: View): void {
+    if (this.scroll === null) return;
+    window.scrollTo(0, this.scroll);
+    if (isWhole(view)) this.scroll = null;
   }
 
   private drawLegend(anew = false): void {
@@ -222,8 +244,10 @@ export class DashboardPanel {
 
   private keep(): void {
     if (this.snapshot === null) return;
-    this.host.setState({ version: 2, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing });
+    this.host.setState({ version: 3, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing, scroll: this.scroll ?? Math.round(window.scrollY) });
   }
 }
 
+/** Whether every step of the runs shown has arrived. */
+const isWhole = ({ runs }: View): boolean => runs.every(({ record, rows }) => rows.length >= Math.min(record.steps, STEPS_MOST));
 const runsOf = ({ runs }: View): string => runs.map(({ record }) => record.id).join(' ');

@@ -1,5 +1,5 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
-import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost } from '../../src/shared/transcriptProtocol.ts';
+import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
@@ -13,6 +13,8 @@ import { TreeView, type PanelCommand } from './tree.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
+/** Milliseconds without scrolling before the place is kept. */
+const REST = 150;
 const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'found', 'marked', 'comparison', 'modelChosen', 'failed'] satisfies readonly TranscriptFromHost['type'][];
 
 /** Whether a message comes from our extension host; its content is then as the protocol says. */
@@ -44,6 +46,9 @@ export class TranscriptPanel {
   private readonly map: ProtocolMap;
   private readonly bar: SearchBar;
   private readonly comparison: ComparisonView;
+  /** Where the page stood before it was thrown away, until the transcript is there again. */
+  private kept: TranscriptTop | null = null;
+  private keeping: ReturnType<typeof setTimeout> | undefined;
   private compared: { readonly left: number; readonly right: number } | null = null;
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>) {
@@ -60,6 +65,7 @@ export class TranscriptPanel {
       tokens: (message) => { host.post({ type: 'showContext', message }); },
       command: (command) => { this.command(command); },
       moved: () => { this.tellHits(); },
+      scrolled: () => { this.keepSoon(); },
     });
     this.map = new ProtocolMap((role) => { this.bar.toggleRole(role); });
     this.bar = new SearchBar({
@@ -104,12 +110,14 @@ export class TranscriptPanel {
       this.query = state.query;
       this.bar.query = state.query;
       this.compared = state.compared;
+      this.kept = state.top;
     }
     this.ready();
   }
 
   private ready(): void {
-    this.host.post({ type: 'ready', selected: this.selected, collapsed: this.folded, others: this.tree.landmarks(), filter: this.filter });
+    const others = typeof this.kept?.message === 'number' ? [this.kept.message] : this.tree.landmarks();
+    this.host.post({ type: 'ready', selected: this.selected, collapsed: this.folded, others, filter: this.filter });
   }
 
   private receive(message: TranscriptFromHost): void {
@@ -134,6 +142,9 @@ export class TranscriptPanel {
 
   private open(message: Opened): void {
     const same = this.opened !== null && sameTarget(this.opened.target, message.target);
+    // Who asked for another message meanwhile is to see it.
+    const kept = message.selected === this.selected ? this.kept : null;
+    this.kept = null;
     this.opened = message;
     this.replay = message.replay;
     this.selected = message.selected;
@@ -144,7 +155,7 @@ export class TranscriptPanel {
     this.map.show(message.header.protocol);
     this.bar.show(message.filter, message.choices, message.layout);
     this.tree.markCompared(message.marked);
-    this.tree.open(message.layout, this.folded, this.selected, same);
+    this.tree.open(message.layout, this.folded, this.selected, same, kept);
     this.folded = this.tree.folds();
     this.show(this.selected);
     if (this.query !== '') this.search(this.query, false);
@@ -234,8 +245,14 @@ export class TranscriptPanel {
     this.keep();
   }
 
+  /** Scrolling is kept once it rests. */
+  private keepSoon(): void {
+    clearTimeout(this.keeping);
+    this.keeping = setTimeout(() => { this.keep(); }, REST);
+  }
+
   private keep(): void {
-    if (this.opened !== null) this.host.setState({ version: 2, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, compared: this.compared });
+    if (this.opened !== null) this.host.setState({ version: 3, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, compared: this.compared, top: this.tree.top });
   }
 }
 

@@ -1,5 +1,5 @@
 /** The transcript tree: one tab stop, rows drawn only where they can be seen. */
-import type { MarkedRow, RowPlace, TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
+import type { MarkedRow, RowPlace, TranscriptLayout, TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
 import { oneLine } from '../common/format.ts';
 import { commandOf, TypeAhead, type TreeCommand } from './keys.ts';
@@ -27,6 +27,8 @@ export interface TreeEvents {
   command(command: PanelCommand): void;
   /** The keyboard moved to another row. */
   moved(index: number): void;
+  /** Other rows came into sight. */
+  scrolled(): void;
   /** The set of folded messages changed. */
   arranged(folded: readonly number[]): void;
 }
@@ -51,6 +53,7 @@ export class TreeView {
   private frame = 0;
   /** Where the last drawing stood, for the direction of travel. */
   private drawnAt = 0;
+  private seen: TranscriptTop | null = null;
 
   constructor(events: TreeEvents) {
     this.windows = new RowWindows((revision, offset) => { events.ask(revision, offset); });
@@ -63,9 +66,13 @@ export class TreeView {
     new ResizeObserver(() => { this.schedule(); }).observe(this.element);
   }
 
-  /** Shows another layout. What the user looks at stays where it is when the transcript is the same. */
-  open(layout: TranscriptLayout, folded: readonly number[], selected: number | null, same: boolean): void {
-    const anchor = same ? this.anchor() : null;
+  /**
+   * Shows another layout. What the user looks at stays where it is when the transcript is the same.
+   * @param kept where a page stood that was thrown away; null where what is selected is to be seen
+   */
+  open(layout: TranscriptLayout, folded: readonly number[], selected: number | null, same: boolean, kept: TranscriptTop | null = null): void {
+    const anchor = same ? this.anchor() : kept;
+    if (!same) this.seen = kept;
     const active = (same ? this.activeMessage() : null) ?? selected;
     const places = new Map(layout.places.map((place) => [place.message, place]));
     this.folded.clear();
@@ -79,8 +86,8 @@ export class TreeView {
     this.relayout(layout.rows);
     this.active = places.get(active ?? -1)?.index ?? 0;
     this.events.moved(this.active);
-    const top = places.get(anchor?.message ?? -1);
-    if (top !== undefined && anchor !== null) this.element.scrollTop = this.layout.placeOf(top.index) * ROW_HEIGHT + anchor.offset;
+    const top = anchor?.message === null ? 0 : places.get(anchor?.message ?? -1)?.index;
+    if (top !== undefined && anchor !== null) this.element.scrollTop = this.layout.placeOf(top) * ROW_HEIGHT + anchor.offset;
     else if (!same) this.scrollTo(this.active);
     this.schedule();
   }
@@ -123,12 +130,17 @@ export class TreeView {
     return this.windows.peek(this.active)?.message ?? null;
   }
 
+  /** What stood first in sight when every row was last there; null while nothing has been drawn. */
+  get top(): TranscriptTop | null {
+    return this.seen;
+  }
+
   /** The first message in sight, when the top has been scrolled away. */
   private anchor(): { readonly message: number; readonly offset: number } | null {
     const place = Math.floor(this.element.scrollTop / ROW_HEIGHT);
     if (this.layout.visible === 0 || place === 0) return null;
     const message = this.windows.peek(this.layout.rowAt(place))?.message ?? null;
-    return message === null ? null : { message, offset: this.element.scrollTop - place * ROW_HEIGHT };
+    return message === null ? null : { message, offset: Math.round(this.element.scrollTop - place * ROW_HEIGHT) };
   }
 
   /** Selects a message, unfolds what hides it and brings it into sight. */
@@ -174,18 +186,22 @@ export class TreeView {
       this.drawn.delete(index);
     }
     wanted.forEach((index, offset) => { this.drawRow(index, rows.get(index), first + offset); });
-    if (complete) this.askAhead(first, last);
+    if (complete && last > 0) this.settle(first, last);
     const activeShown = this.drawn.has(this.active);
     if (activeShown) this.element.setAttribute('aria-activedescendant', rowId(this.active));
     else this.element.removeAttribute('aria-activedescendant');
   }
 
-  /** Asks for what comes next on the way, once everything in sight is here: nothing that is scrolled to waits behind it. */
-  private askAhead(first: number, end: number): void {
+  /** Everything in sight is here: what comes next on the way is asked for, so that nothing scrolled to waits behind it, and the place is told. */
+  private settle(first: number, end: number): void {
     const { scrollTop } = this.element;
     for (const place of placesAhead(first, end, this.layout.visible, scrollTop >= this.drawnAt)) this.windows.get(this.layout.rowAt(place));
     this.drawnAt = scrollTop;
-    if (this.layout.visible > 0 && performance.getEntriesByName(FIRST_ROWS).length === 0) performance.mark(FIRST_ROWS);
+    if (performance.getEntriesByName(FIRST_ROWS).length === 0) performance.mark(FIRST_ROWS);
+    const top = this.anchor() ?? { message: null, offset: Math.round(scrollTop) };
+    if (top.message === this.seen?.message && top.offset === this.seen.offset) return;
+    this.seen = top;
+    this.events.scrolled();
   }
 
   private drawRow(index: number, row: MarkedRow | undefined, place: number): void {

@@ -117,7 +117,7 @@ export function addRequest(writer: StoreWriter, message: number, texts: readonly
   const asked = writer.decision(message);
   const iteration = writer.nextRequestNumber(asked.run);
   return writer.transaction(() => {
-    const bucket = writer.insertBucket({ run: asked.run, origin: 'request', iteration, instance: asked.instance, eventType: asked.eventType, turn: 0, contextKey: asked.contextKey, snapshot: SNAPSHOT, message });
+    const bucket = writer.insertBucket({ run: asked.run, origin: 'request', iteration, instance: asked.instance, eventType: asked.eventType, turn: 0, contextKey: asked.contextKey, snapshot: asked.snapshot, message });
     writer.insertAlternative(bucket, message, 0, true);
     const alternatives = texts.map((text, index) => {
       const id = addMessageLike(writer, asked, { bucket, iteration, index: index + 1, text });

@@ -1,0 +1,193 @@
+/** axe-core on every panel, filled and used, in dark, light and high contrast: nothing serious or critical. */
+import assert from 'node:assert/strict';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { FrameLocator } from 'playwright-core';
+import { isRecord } from '../../src/shared/guard.ts';
+import { openStoreForReading } from '../../src/store/reader.ts';
+import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts';
+import { addMadeRun, openMade } from './dashboardStore.ts';
+import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
+import { c3, frameOf, storeOf, TINY } from './team.ts';
+
+const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
+const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'accessibility');
+const THEMES: readonly Theme[] = ['dark', 'light', 'highContrast'];
+const GRAVE: readonly string[] = ['serious', 'critical'];
+/** Cases that show every class, and one that nobody could score. */
+const TREES = [[[0, 0, 0], [0, 0, 0]], [[0, 1, 0], [0, 0, 1]], [[1, 1, 1], [1, 1, 1]], [[0, 0, 1], [1, 1, 1]], [[null, null, 1], [null, null, null]]] as const;
+
+let question = '';
+
+/** A run of the bundled team with a replayed message and with known trees beside its own, and two of many steps for the charts. */
+async function prepare(workbench: Workbench): Promise<void> {
+  if (question !== '') return;
+  const { run } = await c3(workbench.folder, 'run', 'tiny.c3.yaml');
+  await cp(join(GOLDEN, 'qwen3'), join(workbench.folder, 'models', 'qwen3'), { recursive: true });
+  const reader = openStoreForReading(storeOf(workbench.folder));
+  const [episode] = reader.episodes({ run: String(run), phase: 'train', iteration: 1, offset: 0, limit: 1 });
+  const plan = reader.chain(episode?.leaf ?? 0)[0]?.id ?? 0;
+  reader.close();
+  const writer = openMade(storeOf(workbench.folder));
+  try {
+    addRequest(writer, plan, ['another plan', ''], [1, null]);
+    writer.insertSnapshot({ id: 'a'.repeat(64), run: String(run), iteration: 3, base: 'a'.repeat(64), file: null });
+    for (const [index, returns] of TREES.entries()) addTree(writer, { run: String(run), iteration: 3, instance: instance(index), returns });
+    addMadeRun(writer, { id: 'many', title: 'Many steps', seed: 1, steps: 40, accuracy: [0.5, 0.7] });
+    addMadeRun(writer, { id: 'others', title: 'As many', method: 'magrpo', seed: 2, steps: 40, accuracy: [0.5, 0.6] });
+  } finally {
+    writer.close();
+  }
+  // So that every list knows what was written past the window.
+  await workbench.openView('C3');
+  await workbench.runCommand('C3: Refresh');
+  question = episode?.question.replaceAll(/\s+/gu, ' ').slice(0, 40) ?? '';
+}
+
+interface Finding {
+  readonly rule: string;
+  readonly impact: string;
+  readonly help: string;
+  readonly places: readonly string[];
+}
+
+/** Runs axe-core in a panel's document. */
+async function findings(panel: FrameLocator): Promise<readonly Finding[]> {
+  const frame = await frameOf(panel);
+  if ((await frame.evaluate('typeof axe')) !== 'object') await frame.evaluate(await readFile(AXE, 'utf8'));
+  const result: unknown = await frame.evaluate('axe.run(document, { iframes: false, resultTypes: ["violations"] })');
+  assert.ok(isRecord(result) && Array.isArray(result['violations']) && Array.isArray(result['passes']) && result['passes'].length > 0, 'axe-core has looked at something');
+  return result['violations'].map((violation: unknown): Finding => {
+    assert.ok(isRecord(violation) && Array.isArray(violation['nodes']));
+    const places = violation['nodes'].map((node: unknown) => (isRecord(node) ? `${String(node['html'])} ${String(node['failureSummary']).replaceAll(/\s+/gu, ' ')}` : ''));
+    return { rule: String(violation['id']), impact: String(violation['impact']), help: String(violation['help']), places };
+  });
+}
+
+/** Looks at one state of a panel in every theme; everything found is left in the artifacts. */
+async function audit(workbench: Workbench, name: string, panel: () => Promise<FrameLocator>): Promise<void> {
+  await mkdir(ARTIFACTS, { recursive: true });
+  const grave: string[] = [];
+  for (const theme of THEMES) {
+    await workbench.setTheme(theme);
+    const found = await findings(await panel());
+    await writeFile(join(ARTIFACTS, `${name}-${theme}.json`), `${JSON.stringify(found, null, 2)}\n`);
+    grave.push(...found.filter(({ impact }) => GRAVE.includes(impact)).map(({ rule, help, places }) => `${name}, ${theme}: ${rule}: ${help}\n  ${places.slice(0, 5).join('\n  ')}`));
+  }
+  assert.equal(grave.join('\n'), '');
+}
+
+async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
+  await prepare(workbench);
+  const tab = workbench.tab(question);
+  if ((await tab.count()) > 0) await tab.click();
+  else {
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, 'Tiny').click();
+    await workbench.treeItem(view, 'Step 1').click();
+    await workbench.treeItem(view, question.slice(0, 30)).click();
+  }
+  const transcript = await workbench.webview(question);
+  await transcript.locator('[role="treeitem"][aria-label^="actor"]').first().waitFor();
+  return transcript;
+}
+
+scenario('the transcript: the tree, a replayed message with its form, and the question', async (workbench) => {
+  const transcript = await openTranscript(workbench);
+  await transcript.locator('[role="treeitem"][aria-label^="Question"]').click();
+  await transcript.getByRole('heading', { name: 'Question' }).waitFor();
+  await audit(workbench, 'transcript-question', () => openTranscript(workbench));
+  await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of"]').first().click();
+  await transcript.getByRole('region', { name: 'Replayed alternatives' }).waitFor();
+  await transcript.getByText('Try a message of your own').click();
+  await transcript.getByText('Model input, exactly as it was seen').click();
+  await audit(workbench, 'transcript-message', () => openTranscript(workbench));
+});
+
+scenario('the transcript: a search with hits, a filter, a comparison, and the sheet of keys', async (workbench) => {
+  const transcript = await openTranscript(workbench);
+  const tree = transcript.getByRole('tree');
+  const said = await transcript.locator('[role="treeitem"][aria-label^="actor"] .row-text').first().innerText();
+  const word = /[\p{L}\p{N}]+/u.exec(said)?.[0] ?? '';
+  await tree.press('Home');
+  await tree.press('/');
+  await transcript.getByRole('searchbox', { name: 'Search messages' }).pressSequentially(word);
+  await transcript.locator('[role="treeitem"] mark').first().waitFor();
+  await transcript.getByRole('combobox', { name: 'Role' }).selectOption('actor');
+  await transcript.locator('.matching', { hasText: 'messages' }).waitFor();
+  for (const place of [0, 1]) {
+    await transcript.locator('[role="treeitem"][aria-label^="actor"]').nth(place).click();
+    await tree.press('c');
+  }
+  await transcript.getByRole('region', { name: 'Comparison' }).waitFor();
+  await audit(workbench, 'transcript-comparison', () => openTranscript(workbench));
+  await tree.press('?');
+  await transcript.getByRole('dialog', { name: 'Keys of the message tree' }).waitFor();
+  await audit(workbench, 'transcript-keys', () => openTranscript(workbench));
+});
+
+async function openDashboard(workbench: Workbench): Promise<FrameLocator> {
+  await prepare(workbench);
+  await workbench.runCommand('C3: Open run dashboard');
+  return workbench.webview('Run dashboard');
+}
+
+scenario('the dashboard: one run, then two over each other with a table and the picker open', async (workbench) => {
+  const dashboard = await openDashboard(workbench);
+  await dashboard.getByRole('combobox', { name: 'Run' }).click();
+  await dashboard.getByRole('option', { name: 'Many steps' }).click();
+  const chart = dashboard.getByRole('figure', { name: 'Mean return', exact: true }).getByRole('application');
+  await eventually('its points', async () => (await chart.getAttribute('aria-label'))?.includes(' 40 points'));
+  await audit(workbench, 'dashboard', () => openDashboard(workbench));
+  await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
+  await dashboard.getByText('Compare runs').click();
+  await dashboard.getByRole('checkbox', { name: /As many/u }).check();
+  await dashboard.getByRole('list', { name: 'Runs in the charts' }).waitFor();
+  await audit(workbench, 'dashboard-compared', () => openDashboard(workbench));
+});
+
+async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
+  await prepare(workbench);
+  const tab = workbench.tab('Failure taxonomy');
+  if ((await tab.count()) > 0) await tab.click();
+  else {
+    await workbench.runCommand('C3: Inspect failure taxonomy');
+    await workbench.pick('Tiny');
+  }
+  const taxonomy = await workbench.webview('Failure taxonomy');
+  await taxonomy.getByRole('heading', { name: 'Cases' }).waitFor();
+  return taxonomy;
+}
+
+scenario('the failure taxonomy: classes, thresholds tried, and a case with its label', async (workbench) => {
+  const taxonomy = await openTaxonomy(workbench);
+  await taxonomy.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).fill('0.3');
+  await taxonomy.getByText('Counted with misleading < 0.3').waitFor();
+  const row = taxonomy.locator('.cases > li').first();
+  await row.locator('button.case').click();
+  await row.getByRole('region', { name: 'Your label' }).getByRole('textbox', { name: 'Note' }).fill('begun');
+  await audit(workbench, 'taxonomy', () => openTaxonomy(workbench));
+});
+
+scenario('the model panel: what was found and what a run needs', async (workbench) => {
+  await prepare(workbench);
+  await workbench.runCommand('C3: Choose model folder');
+  const dialog = workbench.page.locator('.quick-input-widget:visible');
+  const field = dialog.locator('input.input');
+  await eventually('the folder dialog', async () => (await field.inputValue()).startsWith(workbench.folder));
+  await field.fill(join(workbench.folder, 'models', 'qwen3'));
+  await eventually('the chosen folder', async () => {
+    await field.press('Enter', { timeout: 1_000 }).catch(() => undefined);
+    return (await dialog.count()) === 0;
+  });
+  const open = (): Promise<FrameLocator> => workbench.webview('Model qwen3');
+  const model = await open();
+  await model.locator('.plan-body:not(.stale) table').waitFor();
+  await audit(workbench, 'model', open);
+  await model.getByRole('button', { name: 'Self-test', exact: true }).click();
+  await model.getByText(/^All \d+ steps passed in/u).waitFor({ timeout: 120_000 });
+  await audit(workbench, 'model-tested', open);
+});

@@ -1,0 +1,98 @@
+/** For one run the rows of its transcripts, the side bar and the classes say what the command line says. */
+import assert from 'node:assert/strict';
+import type { FrameLocator } from 'playwright-core';
+import { openStoreForReading } from '../../src/store/reader.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { assertQuiet, c3, storeOf, TINY } from './team.ts';
+
+const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
+const ROW = '[role="treeitem"]';
+const STEPS = [1, 2];
+
+interface Diagnosis {
+  readonly accuracy: { readonly greedy: { readonly value: number } };
+  readonly variance: { readonly value: number; readonly n: number };
+}
+interface Taxonomy {
+  readonly classes: readonly { readonly name: string; readonly count: number; readonly cases: readonly { readonly question: string }[] }[];
+}
+interface Row {
+  readonly role: string;
+  readonly level: number;
+  readonly return: number;
+  readonly credit: number;
+}
+
+/** The questions of a step, in the order of the side bar. */
+function questionsOf(workbench: Workbench, run: string, iteration: number): readonly string[] {
+  const store = openStoreForReading(storeOf(workbench.folder));
+  try {
+    return [...new Set(store.episodes({ run, phase: 'train', iteration, offset: 0, limit: 100 }).map(({ question }) => question))];
+  } finally {
+    store.close();
+  }
+}
+
+/** What the rows of a transcript say, as who hears them is told. */
+async function rowsOf(transcript: FrameLocator): Promise<readonly Row[]> {
+  const rows = await eventually('the rows', async () => {
+    const all = await transcript.locator(`${ROW}:not([aria-busy])`).evaluateAll((elements) => elements.map((element) => [element.getAttribute('aria-label') ?? '', element.getAttribute('aria-level') ?? '']));
+    return all.length === 7 && all;
+  });
+  const number = (text: string | undefined): number => Number(text?.replace('\u2212', '-'));
+  return rows.slice(1).map(([label = '', level]) => {
+    const [, role = '', value, credit] = /^(\S+) \d of 2: [^]*; return (\S+); credit ([+\u2212]?[\d.]+)/u.exec(label) ?? [];
+    return { role, level: Number(level), return: number(value), credit: number(credit) };
+  });
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The population variance of each group of siblings: of the plans, and of the answers under each plan. */
+function variancesOf(rows: readonly Row[]): readonly number[] {
+  const groups: Row[][] = [[]];
+  for (const row of rows) {
+    if (row.role === 'reasoner') groups.push([]);
+    (row.role === 'reasoner' ? groups[0] : groups.at(-1))?.push(row);
+  }
+  return groups.map((group) => mean(group.map(({ credit }) => (credit - mean(group.map((other) => other.credit))) ** 2)));
+}
+
+scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', async (workbench) => {
+  const run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
+  const diagnosis = JSON.parse(JSON.stringify(await c3(workbench.folder, 'diagnose', '--run', run))) as Diagnosis;
+  const taxonomy = JSON.parse(JSON.stringify(await c3(workbench.folder, 'taxonomy', '--run', run))) as Taxonomy;
+  const view = await workbench.openView('C3');
+  const title = workbench.treeItem(view, 'Tiny');
+  await title.click();
+  assert.ok((await title.innerText()).includes(`\u2192 ${(100 * diagnosis.accuracy.greedy.value).toFixed(1)} %`), 'the accuracy after training');
+  const variances: number[] = [];
+  const matched = new Map<string, number>(taxonomy.classes.map(({ name }) => [name, 0]));
+  for (const iteration of STEPS) {
+    const step = workbench.treeItem(view, `Step ${String(iteration)}`);
+    const told = (await step.innerText()).replaceAll(/\s+/gu, ' ');
+    await step.click();
+    const leaves: number[] = [];
+    for (const question of questionsOf(workbench, run, iteration)) {
+      await workbench.treeItem(view, question.slice(0, 30)).click();
+      const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
+      const rows = await rowsOf(transcript);
+      assert.ok(rows.every((row) => Number.isFinite(row.return) && Number.isFinite(row.credit)), JSON.stringify(rows));
+      variances.push(...variancesOf(rows));
+      leaves.push(...rows.filter(({ role }) => role === 'actor').map((row) => row.return));
+      for (const { name, cases } of taxonomy.classes) {
+        await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption(`Class: ${name}`);
+        const here = cases.filter((one) => one.question === question).length;
+        await transcript.locator('.matching', { hasText: `${String(here)} of 6 messages` }).waitFor();
+        matched.set(name, (matched.get(name) ?? 0) + here);
+      }
+    }
+    assert.ok(told.includes(`mean return ${mean(leaves).toFixed(2)}, ${String(leaves.length)} episodes`), told);
+    await step.click();
+  }
+  assert.equal(variances.length, diagnosis.variance.n);
+  // Rows show two digits; the returns of this run are 0 and 1, so that no more are lost than these.
+  assert.ok(Math.abs(mean(variances) - diagnosis.variance.value) < 0.01, `${String(mean(variances))} and ${String(diagnosis.variance.value)}`);
+  for (const { name, count } of taxonomy.classes) assert.equal(matched.get(name), count, name);
+  assertQuiet(workbench);
+});

@@ -1,0 +1,207 @@
+/** A transcript of 100,000 decisions: what is drawn while it is scrolled and at rest, what a search finds, and the way to any message. */
+import assert from 'node:assert/strict';
+import type { FrameLocator, Page } from 'playwright-core';
+import { openStoreForReading } from '../../src/store/reader.ts';
+import type { StoreReader } from '../../src/store/types.ts';
+import { BIG_RUN, BIG_WIDTH, writeBigTranscript } from '../support/bigTranscript.ts';
+import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { assertQuiet, frameOf, reloadWindow, storeOf } from './team.ts';
+
+const scenario = workbenchScenarios();
+const DECISIONS = 100_000;
+const PLANS = DECISIONS / (BIG_WIDTH + 1);
+const TITLE = /^Question 7/u;
+
+/** Scrolls a tree by \`pixels\` at every frame and looks at each frame once it is drawn: rows missing, and rows still on their way. */
+const SCROLL = `async (pixels, most) => {
+  const tree = document.querySelector('[role="tree"]');
+  const counts = { frames: 0, missing: 0, waiting: 0, milliseconds: 0 };
+  const start = performance.now();
+  const look = () => {
+    const { top, bottom } = tree.getBoundingClientRect();
+    const end = Math.min(bottom, tree.firstElementChild.getBoundingClientRect().bottom);
+    const seen = [...tree.querySelectorAll('.row')].map((row) => ({ row, at: row.getBoundingClientRect() })).filter(({ at }) => at.bottom > top + 1 && at.top < end - 1);
+    const covered = seen.reduce((sum, { at }) => sum + Math.min(at.bottom, end) - Math.max(at.top, top), 0);
+    counts.frames++;
+    if (Math.abs(covered - (end - top)) > 1) counts.missing++;
+    if (seen.some(({ row }) => row.hasAttribute('aria-busy'))) counts.waiting++;
+  };
+  for (let step = 0; step < most && tree.scrollTop + tree.clientHeight < tree.scrollHeight - 1; step++) {
+    tree.scrollTop += pixels;
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    look();
+  }
+  counts.milliseconds = Math.round(performance.now() - start);
+  return counts;
+}`;
+
+interface Scrolled {
+  readonly frames: number;
+  /** Frames with a place where no row was drawn. */
+  readonly missing: number;
+  /** Frames with a row whose text was on its way. */
+  readonly waiting: number;
+  readonly milliseconds: number;
+}
+
+let written = false;
+
+function prepare(workbench: Workbench): void {
+  if (written) return;
+  written = true;
+  writeBigTranscript(workbench.folder, DECISIONS);
+}
+
+function reading<Result>(workbench: Workbench, work: (store: StoreReader) => Result): Result {
+  const store = openStoreForReading(storeOf(workbench.folder));
+  try {
+    return work(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** Bytes that live JavaScript holds in the window with all its panels. */
+async function heap(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  await session.detach();
+  return usedSize;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+async function evaluate<Result>(panel: FrameLocator, expression: string): Promise<Result> {
+  return (await frameOf(panel)).evaluate<Result>(expression);
+}
+
+/** No row is missing or on its way where the tree stands still. */
+async function settled(transcript: FrameLocator): Promise<void> {
+  await eventually('every row in sight', async () => {
+    const { missing, waiting, frames } = await evaluate<Scrolled>(transcript, `(${SCROLL.replace('step < most && tree.scrollTop + tree.clientHeight < tree.scrollHeight - 1', 'step < 1')})(0, 1)`);
+    return frames === 1 && missing === 0 && waiting === 0;
+  });
+}
+
+let start = 0;
+let before = 0;
+
+scenario('it opens from the palette and draws its rows', async (workbench) => {
+  prepare(workbench);
+  await workbench.openView('C3');
+  await workbench.runCommand('C3: Refresh');
+  await workbench.treeItem(await workbench.openView('C3'), `Run ${BIG_RUN}`).click();
+  await workbench.treeItem(await workbench.openView('C3'), 'Step 1').click();
+  const episode = workbench.treeItem(await workbench.openView('C3'), 'Question 7');
+  await episode.waitFor();
+  before = await heap(workbench.page);
+  await workbench.treeItem(await workbench.openView('C3'), 'Step 1').focus();
+  await workbench.page.keyboard.press('ArrowDown');
+  start = Date.now();
+  await workbench.page.keyboard.press('Enter');
+  const transcript = await workbench.webview(TITLE);
+  await transcript.locator('[role="treeitem"]:not([aria-busy])').first().waitFor();
+  const first = await eventually('the first row', () => evaluate<number | undefined>(transcript, 'performance.getEntriesByName("c3: first rows").map(({ startTime }) => performance.timeOrigin + startTime)[0]'));
+  const origin = await evaluate<number>(transcript, 'performance.timeOrigin');
+  console.log(`first rows ${String(Math.round(first - start))} ms after the key; the panel's page began after ${String(Math.round(origin - start))} ms`);
+  await transcript.getByText('100,000 messages').waitFor();
+  await settled(transcript);
+  const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
+  await selected.waitFor();
+  assert.ok((await transcript.getByRole('treeitem').count()) < 100, 'rows are drawn only where they can be seen');
+  assertQuiet(workbench);
+});
+
+scenario('scrolled at any speed no place is left blank, and at rest every row is there', async (workbench) => {
+  const transcript = await workbench.webview(TITLE);
+  const tree = transcript.getByRole('tree');
+  for (const [pixels, most] of [[40, 300], [200, 300], [1000, 300], [40_000, 100]] as const) {
+    await tree.press('Home');
+    await settled(transcript);
+    const { frames, missing, waiting, milliseconds } = await evaluate<Scrolled>(transcript, `(${SCROLL})(${String(pixels)}, ${String(most)})`);
+    console.log(`${String(pixels)} pixels a frame: ${String(frames)} frames in ${String(milliseconds)} ms, ${String(missing)} with a blank place, ${String(waiting)} with a row on its way`);
+    assert.equal(missing, 0, `a blank place at ${String(pixels)} pixels a frame`);
+    assert.ok(frames > 20);
+    await settled(transcript);
+  }
+  await tree.press('End');
+  await transcript.getByRole('treeitem', { name: `answer ${String(PLANS - 1)}.${String(BIG_WIDTH - 1)}` }).waitFor();
+  await settled(transcript);
+  assert.ok((await transcript.getByRole('treeitem').count()) < 100);
+  console.log(`the panel and what it left in the window: ${megabytes((await heap(workbench.page)) - before)} of ${megabytes(await heap(workbench.page))}`);
+});
+
+scenario('where it was scrolled to comes back after it was hidden, and after a reload', async (workbench) => {
+  const transcript = await workbench.webview(TITLE);
+  const top = (panel: FrameLocator): Promise<number> => evaluate(panel, 'document.querySelector(\'[role="tree"]\').scrollTop');
+  const place = 1_200_007;
+  await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(place)}`);
+  await settled(transcript);
+  // A place is kept once scrolling rests.
+  await evaluate(transcript, 'new Promise((rested) => setTimeout(rested, 500))');
+  await workbench.runCommand('C3: Open run dashboard');
+  await workbench.webview('Run dashboard');
+  await workbench.page.locator('.tabs-container [role="tab"][aria-label^="Question 7"]').click();
+  for (const reload of [false, true]) {
+    if (reload) await reloadWindow(workbench);
+    const shown = await workbench.webview(TITLE);
+    await shown.locator('[role="treeitem"]:not([aria-busy])').first().waitFor();
+    await eventually('the place scrolled to', async () => (await top(shown)) === place);
+    await settled(shown);
+  }
+});
+
+scenario('a search counts every hit, and Enter asks at once', async (workbench) => {
+  const transcript = await workbench.webview(TITLE);
+  const field = transcript.getByRole('searchbox', { name: 'Search messages' });
+  const hits = transcript.locator('.hits');
+  await transcript.getByRole('tree').press('Home');
+  // What the generator wrote, counted here by its own rule.
+  const everywhere = PLANS * BIG_WIDTH;
+  for (const [query, total] of [['needle', PLANS / 100], ['answer', everywhere], ['nothing like it', 0]] as const) {
+    await field.fill('');
+    await eventually('no words', async () => (await hits.innerText()) === '');
+    // Typed and entered in one go, and timed in the page until the count stands there.
+    const took = await evaluate<number>(transcript, `new Promise((done) => {
+      const field = document.querySelector('.search-field');
+      field.value = ${JSON.stringify(query)};
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      const start = performance.now();
+      field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+      const look = () => { if (document.querySelector('.hits').textContent !== '') done(performance.now() - start); else requestAnimationFrame(look); };
+      look();
+    })`);
+    console.log(`"${query}" counted ${took.toFixed(0)} ms after Enter`);
+    await eventually(`the hits of ${query}`, async () => (await hits.innerText()).includes(total === 0 ? 'no hit' : `/ ${total.toLocaleString('en')}`));
+  }
+  await field.fill('needle');
+  const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
+  await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label*="answer 3.4"]').waitFor();
+  await eventually('the first hit', async () => (await hits.innerText()).startsWith('1 / 100'));
+  await field.press('Shift+Enter');
+  await eventually('the last hit', async () => (await hits.innerText()).startsWith('100 / 100'));
+  assert.match((await selected.getAttribute('aria-label')) ?? '', /answer 9903\.4/u);
+  await settled(transcript);
+  await field.fill('');
+});
+
+scenario('a link opens any of its messages', async (workbench) => {
+  await workbench.runCommand('View: Close All Editors');
+  const ids = reading(workbench, (store) => store.outline({ run: BIG_RUN, phase: 'train', iteration: 1, instance: '7'.padStart(64, '0') }).messages.map(({ id }) => id));
+  assert.equal(ids.length, DECISIONS);
+  for (const place of [0, 54_321, DECISIONS - 1]) {
+    const id = ids[place] ?? 0;
+    const { text } = reading(workbench, (store) => store.message(id));
+    await workbench.runCommand('Developer: Open URL');
+    await workbench.answer(`code-oss://${EXTENSION_ID}/message/${String(id)}?run=${BIG_RUN}&folder=${encodeURIComponent(workbench.folder)}`);
+    await workbench.page.locator('.monaco-dialog-box').getByRole('button', { name: 'Open', exact: true }).click();
+    const asked = Date.now();
+    const transcript = await workbench.webview(TITLE);
+    await transcript.locator(`[role="treeitem"][aria-selected="true"][aria-label*=": ${text.trim()};"]`).waitFor();
+    console.log(`message ${String(id)} in sight ${String(Date.now() - asked)} ms after the link was allowed`);
+    await settled(transcript);
+    await transcript.locator('.message-text', { hasText: text.trim() }).first().waitFor();
+  }
+  assertQuiet(workbench);
+});
