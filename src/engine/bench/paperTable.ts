@@ -184,7 +184,7 @@ class PaperTable {
       search: this.search,
       table: this.table(),
     };
-    await replaceFile(join(this.out, 'table.json'), `${JSON.stringify({ ...report, runs: this.runs }, null, 1)}\n`);
+    await replaceFile(join(this.out, 'table.json'), `${JSON.stringify({ ...report, runs: this.runs })}\n`);
     await replaceFile(join(this.out, 'table.html'), paperPage(report));
     this.options.note(`${join(this.out, 'table.html')} holds ${String(this.runs.length)} runs`);
   }
