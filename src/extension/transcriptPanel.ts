@@ -230,7 +230,7 @@ export class TranscriptPanel {
     const buckets = known.map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey) }));
     const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
     const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
-    return { message, context: decision.context, buckets: shown, estimates: estimatesOf(message, known.map((bucket) => (bucket.omitted === undefined ? bucket : reader.bucketView(bucket.id)))), ...continuationsOf(reader, decision) };
+    return { message, context: decision.context, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
   }
 
   private locate(message: number): void {
