@@ -92,12 +92,12 @@ const CASES = { verdict: null, role: null, labels: 'all' };
 const KINDS = {
   dashboard: {
     make: (parts: never) => new Dashboard(parts, () => Promise.resolve()),
-    state: { version: 2, run: RUN, compared: [], tables: [], smoothing: 'none' },
+    state: { version: 3, run: RUN, compared: [], tables: [], smoothing: 'none', scroll: 0 },
     ready: { type: 'ready' },
   },
   transcript: {
     make: (parts: never) => new TranscriptPanels(parts),
-    state: { version: 2, target: TARGET, selected: null, collapsed: [], filter: ALL, query: '', compared: null },
+    state: { version: 3, target: TARGET, selected: null, collapsed: [], filter: ALL, query: '', compared: null, top: null },
     ready: { type: 'ready', selected: null, collapsed: [], others: [], filter: ALL },
   },
   taxonomy: {

@@ -1,0 +1,228 @@
+/** What the store is asked with and answers in: the rows as they cross its doors. */
+import type { BucketOrigin, Credit, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records.ts';
+import type { BucketOrder } from '../shared/rankings.ts';
+
+/** A window of a list: `limit` rows from row `offset` on. */
+export type Page = Readonly<Record<'offset' | 'limit', number>>;
+
+/** One round of a run: a training iteration, an evaluation or a replay request. */
+export interface Round {
+  readonly run: string;
+  readonly phase: Phase;
+  readonly iteration: number;
+}
+
+/** The decisions of one instance in one round: the tree that a transcript shows. `instance` is a uidSha. */
+export interface TreeGroup extends Round {
+  readonly instance: string;
+}
+
+/** What a role was shown in a run: the context that buckets are linked by. */
+export interface ContextInstance {
+  readonly run: string;
+  readonly eventType: string;
+  readonly contextKey: string;
+}
+
+/** The shape of a transcript tree, without its texts. */
+export interface GroupOutline {
+  /** Another text whenever a message, a return or a credit was added to the group. */
+  readonly version: string;
+  /** Every message in depth-first order, siblings by their index. A parent may stand outside the group. */
+  readonly messages: readonly { readonly id: number; readonly parent: number | null }[];
+}
+
+/** What a transcript is sifted by. */
+export interface MessageFacts {
+  readonly id: number;
+  readonly eventType: string;
+  /** The credit that the message shows; null where it has none. */
+  readonly credit: number | null;
+  /** Mean return of what was scored at or below it; null where nothing was. */
+  readonly return: number | null;
+}
+
+/** Messages found. */
+export interface FoundMessages extends MessagePage {
+  /** True when there are more than `total`, too many to rank: the newest then come first instead of the best. */
+  readonly more: boolean;
+}
+
+export interface BucketQuery {
+  readonly run: string;
+  readonly origin?: BucketOrigin;
+}
+
+export interface RankingQuery extends Page {
+  readonly run: string;
+  readonly order: BucketOrder;
+}
+
+export interface SearchQuery extends Page {
+  /** Anything the user typed. */
+  readonly query: string;
+  readonly run?: string;
+  readonly eventType?: string;
+}
+
+export interface NewRun {
+  readonly id: string;
+  readonly method: string;
+  readonly seed: number;
+  readonly title: string;
+  /** The run's configuration as JSON text. */
+  readonly config: string;
+  readonly plannedSteps: number;
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+export interface NewStep {
+  readonly run: string;
+  readonly iteration: number;
+  /** The behaviour policy of this iteration. */
+  readonly snapshot: string;
+  /** Cumulative cost when the step's messages were stored. */
+  readonly ledger: Ledger;
+}
+
+/** What a run's rows do not tell. */
+export interface RunAccount {
+  /** Evaluator calls of the work that was begun last and is not stored yet; lost, at most as many, when the run ends before it is. */
+  readonly pendingCalls: number;
+  /** Evaluator calls whose results were lost so far, at most. */
+  readonly lostCalls: number;
+  /** Seconds spent on the run by all processes that worked on it. */
+  readonly seconds: number;
+  /** Those of them that went into training. */
+  readonly trainingSeconds: number;
+  /** Seconds that sampling took in the training iteration whose messages were stored last. */
+  readonly samplingSeconds: number;
+}
+
+/** A message as the optimiser learned from it. */
+export interface TrainingMessage {
+  readonly bucket: number;
+  readonly decision: number;
+  /** A uidSha. */
+  readonly instance: string;
+  readonly eventType: string;
+  readonly position: number;
+  readonly context: string;
+  readonly promptTokens: number;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  /** Its credit by the estimator that was asked for; null where there is none. */
+  readonly credit: number | null;
+}
+
+/** What the replays of one origin cost at one position of the protocol. */
+export interface ReplayCost extends Omit<PositionCost, 'environment'> {
+  readonly origin: BucketOrigin;
+}
+
+/** What the decisions at one position of the protocol cost, under one environment. */
+export interface PositionCost {
+  readonly eventType: string;
+  readonly position: number;
+  readonly environment: number;
+  readonly decisions: number;
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+  readonly completionTokens: number;
+}
+
+export interface StoredCredit extends Credit {
+  readonly bucket: number;
+  readonly decision: number;
+}
+
+/** A message's credit as it is shown, without what stands behind it. */
+export interface RunCredit {
+  readonly bucket: number;
+  readonly decision: number;
+  readonly origin: BucketOrigin;
+  readonly eventType: string;
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** Replays by what their newest verification showed. */
+export interface VerdictCounts {
+  readonly identical: number;
+  readonly different: number;
+  readonly notComparable: number;
+  readonly unverified: number;
+}
+
+/** A replay with its newest verification; null while it was not re-executed. */
+export interface ReplayVerdict extends Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'> {
+  readonly result: VerificationResult | null;
+  readonly detail: string;
+}
+
+/** What the re-execution of a stored replay showed, and where it ran. */
+export interface NewVerification {
+  readonly replay: number;
+  readonly result: VerificationResult;
+  readonly detail: string;
+  readonly environment: number;
+}
+
+export interface Verification extends NewVerification {
+  readonly id: number;
+}
+
+/** The user's own word on a message or a bucket (at least one of them). */
+export interface NewLabel {
+  readonly message: number | null;
+  readonly bucket: number | null;
+  /** Empty takes the label before it back. */
+  readonly name: string;
+  readonly note: string;
+  readonly author: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+export interface Label extends NewLabel {
+  readonly id: number;
+}
+
+/** One round of sampling buckets to measure on, or one imported file. */
+export interface DiagnosticSample {
+  readonly id: number;
+  readonly run: string;
+  /** JSON text. */
+  readonly settings: string;
+}
+
+/** What makes a complete bucket one to measure on. Alternatives are counted by their index. */
+export interface DiagnosticRow {
+  readonly bucket: number;
+  readonly sample: number;
+  /** So many of the first alternatives are credited. */
+  readonly credited: number;
+  /** Independent value samples: so many from this index on. */
+  readonly valueFrom: number;
+  readonly valueCount: number;
+  /** Index of the message that was really said. */
+  readonly real: number | null;
+  /** What sampling it took; null where it was not measured. */
+  readonly seconds: number | null;
+  readonly joules: number | null;
+  /** The line that it was imported from, as it stood there. */
+  readonly source: string | null;
+}
+
+/** Rows by table, for `c3 doctor` and the like. */
+export interface StoreCounts {
+  readonly runs: number;
+  readonly instances: number;
+  readonly decisions: number;
+  readonly episodes: number;
+  readonly buckets: number;
+  readonly replays: number;
+  readonly texts: number;
+}
