@@ -245,6 +245,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await workbench.notification('The run ended').waitFor({ timeout: 180_000 });
   await workbench.runCommand('Notifications: Clear All Notifications');
   await step('Read a transcript', 'Open transcript');
+  await workbench.pick('Bundled team');
   await workbench.pick('Step 1');
   await page.locator('.quick-input-widget:visible').getByPlaceholder('Which episode?').waitFor();
   await page.keyboard.press('Enter');

@@ -151,7 +151,8 @@ export class TranscriptPanel {
     this.banner.textContent = '';
     this.title.textContent = message.header.title;
     this.filter = message.filter;
-    this.subtitle.textContent = `${message.header.subtitle} · ${count(message.layout.messages)} ${message.layout.messages === 1 ? 'message' : 'messages'}`;
+    // The title of a run may turn the direction of text: what follows it stays where it is.
+    replace(this.subtitle, h('bdi', {}, message.header.subtitle), ` · ${count(message.layout.messages)} ${message.layout.messages === 1 ? 'message' : 'messages'}`);
     this.map.show(message.header.protocol);
     this.bar.show(message.filter, message.choices, message.layout);
     this.tree.markCompared(message.marked);
