@@ -92,7 +92,7 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   return transcript;
 }
 
-scenario('the side bar, its tips and the lists to pick from show text', async (workbench) => {
+scenario('the side bar and the lists to pick from show text', async (workbench) => {
   await prepare(workbench);
   const view = await workbench.openView('C3');
   const title = workbench.treeItem(view, 'Hostile');
@@ -104,13 +104,6 @@ scenario('the side bar, its tips and the lists to pick from show text', async (w
   const buckets = await workbench.openView('C3', 'Buckets');
   const bucket = workbench.treeItem(buckets, '<b>role</b>');
   await assertText(bucket, '$(trash)');
-  for (const row of [title, episode, bucket]) {
-    await workbench.page.mouse.move(5, 5);
-    await row.hover();
-    const tip = workbench.page.locator('.monaco-hover:visible').filter({ hasText: 'globalThis.c3Canary' });
-    await assertText(tip, SCRIPT, '(command:c3.startRun)');
-    assert.equal(await tip.locator('a, img, script, .codicon-trash').count(), 0, 'a tip is text');
-  }
   assert.equal(await workbench.page.locator('.part.sidebar .monaco-list-row .codicon-trash').count(), 0);
   await workbench.screenshot('hostile-sidebar');
   await workbench.page.mouse.move(700, 5);
@@ -160,7 +153,7 @@ scenario('a line of a million characters is shown, in full and in the diff edito
   const transcript = await openTranscript(workbench);
   const row = transcript.locator(`${ROW}[aria-label*="3 of 4: xxxx"]`);
   await row.click();
-  await eventually('all of it', async () => (await transcript.locator('.message-text').first().evaluate((element) => element.textContent.length)) === LINE);
+  await eventually('all of it', async () => (await transcript.locator('.message-text', { hasText: 'xxxxxxxxxx' }).first().evaluate((element) => element.textContent.length)) === LINE);
   assert.equal((await row.boundingBox())?.height, 22);
   await transcript.getByRole('tree').press('c');
   await transcript.locator(`${ROW}[aria-label*="1 of 4: 0 <script>"]`).click();
@@ -213,14 +206,14 @@ scenario('taxonomy, dashboard and report show text', async (workbench) => {
   const row = taxonomy.locator('.cases > li').filter({ hasText: 'Which?' }).first();
   await assertText(row, SCRIPT, ROLE);
   await row.locator('button.case').click();
-  await taxonomy.getByRole('region', { name: 'Your label' }).waitFor();
+  await taxonomy.getByRole('region', { name: 'Your label', exact: true }).waitFor();
   await assertText(taxonomy.locator('body'), TITLE.slice(0, 60));
   await workbench.screenshot('hostile-taxonomy');
   await assertHarmless(workbench, taxonomy);
 
   await workbench.runCommand('C3: Open run dashboard');
   const dashboard = await workbench.webview('Run dashboard');
-  await assertText(dashboard.locator('body'), SCRIPT, LINKS);
+  await eventually('the title of the run', async () => (await dashboard.locator('body').evaluate((element) => element.textContent)).includes(`${SCRIPT} ${LINKS}`));
   await dashboard.getByRole('figure', { name: `Credit of ${ROLE}`, exact: true }).waitFor();
   await workbench.screenshot('hostile-dashboard');
   await assertHarmless(workbench, dashboard);

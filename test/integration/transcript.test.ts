@@ -263,7 +263,7 @@ scenario('the transcript comes back with what was selected and folded after it w
   const { transcript, episode } = await openFirst(workbench);
   await choose(transcript, 'reasoner');
   await transcript.getByRole('tree').press('ArrowLeft');
-  await transcript.locator('[aria-expanded="false"]').waitFor();
+  await transcript.locator('[role="treeitem"][aria-expanded="false"]').waitFor();
   await workbench.openFile('tiny.c3.yaml');
   await workbench.tab(titleOf(episode.question)).click();
   const shown = await workbench.webview(titleOf(episode.question));

@@ -59,6 +59,11 @@ export class TypeAhead {
     return this.typed !== '' && now - this.last < PAUSE;
   }
 
+  /** A key that does something else ends the word. */
+  end(): void {
+    this.typed = '';
+  }
+
   /** Adds a key; the word so far, in small letters, or null when the key is no character. */
   add(event: Press, now: number): string | null {
     if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1 || (event.key === ' ' && !this.goesOn(now))) return null;

@@ -228,6 +228,7 @@ export class TreeView {
     const now = performance.now();
     const command = this.typing.goesOn(now) && event.key.length === 1 ? undefined : commandOf(event);
     if (command !== undefined) {
+      this.typing.end();
       event.preventDefault();
       this.run(command);
       return;

@@ -41,4 +41,7 @@ test('letters typed one after another are one word; a pause begins another', () 
   assert.equal(typing.add(press('ArrowDown'), 5100), null);
   assert.equal(typing.add(press(' '), 9000), null, 'a blank begins no word');
   assert.equal(typing.add({ ...press('x'), metaKey: true }, 9000), null);
+  typing.add(press('a'), 9100);
+  typing.end();
+  assert.equal(typing.add(press('R'), 9150), 'r', 'a key that did something else has ended the word');
 });
