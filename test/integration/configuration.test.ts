@@ -245,7 +245,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await workbench.notification('The run ended').waitFor({ timeout: 180_000 });
   await workbench.runCommand('Notifications: Clear All Notifications');
   await step('Read a transcript', 'Open transcript');
-  await workbench.pick('Bundled team');
+  await workbench.pick('Bundled team, arithmetic');
   await workbench.pick('Step 1');
   await page.locator('.quick-input-widget:visible').getByPlaceholder('Which episode?').waitFor();
   await page.keyboard.press('Enter');
@@ -254,6 +254,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   // Of the message that was read: nothing is asked.
   await (await workbench.webview(/./u)).getByText('Replayed alternatives').first().waitFor({ timeout: 60_000 });
   await step('See how the team fails', 'Inspect failure taxonomy');
+  await workbench.pick('Bundled team, arithmetic');
   await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
   await step('Write a configuration of your own', 'New configuration');
   await lens(workbench, 'Start this run').waitFor();
