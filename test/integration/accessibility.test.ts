@@ -9,7 +9,7 @@ import { openStoreForReading } from '../../src/store/reader.ts';
 import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
-import { c3, frameOf, storeOf, TINY } from './team.ts';
+import { c3, frameOf, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -82,15 +82,7 @@ async function audit(workbench: Workbench, name: string, panel: () => Promise<Fr
 
 async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   await prepare(workbench);
-  const tab = workbench.tab(question);
-  if ((await tab.count()) > 0) await tab.click();
-  else {
-    const view = await workbench.openView('C3');
-    await workbench.treeItem(view, 'Tiny').click();
-    await workbench.treeItem(view, 'Step 1').click();
-    await workbench.treeItem(view, question.slice(0, 30)).click();
-  }
-  const transcript = await workbench.webview(question);
+  const transcript = await transcriptOf(workbench, question);
   await transcript.locator('[role="treeitem"][aria-label^="actor"]').first().waitFor();
   return transcript;
 }

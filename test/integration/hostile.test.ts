@@ -104,6 +104,13 @@ scenario('the side bar and the lists to pick from show text', async (workbench) 
   const buckets = await workbench.openView('C3', 'Buckets');
   const bucket = workbench.treeItem(buckets, '<b>role</b>');
   await assertText(bucket, '$(trash)');
+  for (const [row, ...parts] of [[title, SCRIPT, LINKS], [episode, SCRIPT, LINKS], [bucket, SCRIPT, LINKS]] as const) {
+    await workbench.page.mouse.move(700, 5);
+    await row.hover();
+    const tip = workbench.page.locator('.workbench-hover-container').filter({ hasText: parts[0] });
+    await assertText(tip, ...parts);
+    assert.equal(await tip.locator('a, b, img, script, .codicon-trash').count(), 0, 'a tip is text');
+  }
   assert.equal(await workbench.page.locator('.part.sidebar .monaco-list-row .codicon-trash').count(), 0);
   await workbench.screenshot('hostile-sidebar');
   await workbench.page.mouse.move(700, 5);
@@ -220,7 +227,7 @@ scenario('taxonomy, dashboard and report show text', async (workbench) => {
   for (const [name, ...subject] of [['run.html', '--run', run], ['message.html', '--message', String(first)]] as const) {
     const path = join(workbench.folder, name);
     await c3(workbench.folder, 'report', ...subject, '--out', path);
-    const page = await workbench.page.context().newPage();
+    const page = await workbench.otherPage();
     const requests: string[] = [];
     page.on('request', (request) => { if (!request.url().startsWith('file:')) requests.push(request.url()); });
     await page.goto(`file://${path}`);

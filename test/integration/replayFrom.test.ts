@@ -3,23 +3,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { BucketView } from '../../src/shared/records.ts';
-import { openStoreForReading, type StoreReader } from '../../src/store/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, reading, reloadWindow, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
 
 let run = '';
-
-function reading<Result>(workbench: Workbench, work: (store: StoreReader) => Result): Result {
-  const store = openStoreForReading(storeOf(workbench.folder));
-  try {
-    return work(store);
-  } finally {
-    store.close();
-  }
-}
 
 /** The first plan of the run in its transcript. */
 async function openPlan(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly message: number }> {
@@ -29,16 +19,7 @@ async function openPlan(workbench: Workbench): Promise<{ readonly transcript: Fr
     assert.ok(episode);
     return { question: episode.question, message: store.chain(episode.leaf)[0]?.id ?? 0 };
   });
-  const title = question.replaceAll(/\s+/gu, ' ').slice(0, 40);
-  const tab = workbench.tab(title);
-  if ((await tab.count()) > 0) await tab.click();
-  else {
-    const view = await workbench.openView('C3');
-    await workbench.treeItem(view, 'Tiny').click();
-    await workbench.treeItem(view, 'Step 1').click();
-    await workbench.treeItem(view, question.slice(0, 30)).click();
-  }
-  const transcript = await workbench.webview(title);
+  const transcript = await transcriptOf(workbench, question);
   await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of"]').first().click();
   await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
   return { transcript, message };

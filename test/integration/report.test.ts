@@ -4,12 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { findingReport, reportJson, reportPage, runReport } from '../../src/report/report.ts';
-import { openStoreForReading } from '../../src/store/reader.ts';
-import type { StoreReader } from '../../src/store/types.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, storeOf } from './team.ts';
+import { assertQuiet, reading, storeOf } from './team.ts';
 
 const scenario = workbenchScenarios();
 const HOSTILE = '<script>document.title = 1</script> [x](command:c3.startRun) \u202e';
@@ -30,15 +28,6 @@ function prepare(workbench: Workbench): void {
   writer.close();
 }
 
-function reading<Result>(workbench: Workbench, work: (store: StoreReader) => Result): Result {
-  const store = openStoreForReading(storeOf(workbench.folder));
-  try {
-    return work(store);
-  } finally {
-    store.close();
-  }
-}
-
 async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   prepare(workbench);
   const view = await workbench.openView('C3');
@@ -47,17 +36,6 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   if ((await workbench.treeItem(view, 'Question 1').count()) === 0) await workbench.treeItem(view, 'Step 1').click();
   await workbench.treeItem(view, 'Question 1').click();
   return workbench.webview(/^Question 1/u);
-}
-
-/** Chooses an entry of a context menu. A menu that has only just opened takes no click, lest the one that opened it choose. */
-async function chooseFromMenu(workbench: Workbench, name: string): Promise<void> {
-  const entry = workbench.page.getByRole('menuitem', { name, exact: true });
-  await entry.waitFor();
-  await eventually(`"${name}" to be chosen`, async () => {
-    await entry.click({ timeout: 2_000 });
-    await entry.waitFor({ state: 'hidden', timeout: 1_000 });
-    return true;
-  });
 }
 
 /** The field of the dialog that asks where to save, once it proposes a file of this name. */
@@ -97,7 +75,7 @@ scenario('a run is exported from its context menu as a page that the editor then
   const view = await workbench.openView('C3');
   await workbench.treeItem(view, `Run ${RUN}`).click({ button: 'right' });
   await workbench.screenshot('report-menu');
-  await chooseFromMenu(workbench, 'Export report');
+  await workbench.chooseFromMenu('Export report');
   const path = await saveAs(workbench, `run-${RUN}.html`, 'run.html');
   assert.equal(readFileSync(path, 'utf8'), reading(workbench, (store) => reportPage(runReport(store, RUN))));
   await workbench.answerNotification('The report is in run.html', 'Open');
@@ -120,7 +98,7 @@ scenario('a message is exported from the transcript by keyboard and by its conte
   assert.equal(readFileSync(data, 'utf8'), reading(workbench, (store) => reportJson(findingReport(store, plan))));
   await workbench.runCommand('Notifications: Clear All Notifications');
   await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click({ button: 'right' });
-  await chooseFromMenu(workbench, 'Export report');
+  await workbench.chooseFromMenu('Export report');
   const page = await saveAs(workbench, `message-${String(plan)}.html`, 'message.html');
   assert.equal(readFileSync(page, 'utf8'), reading(workbench, (store) => reportPage(findingReport(store, plan))));
   await workbench.answerNotification('The report is in message.html', 'Open');
@@ -146,7 +124,7 @@ scenario('the palette asks of what, and a dialog that is left writes nothing', a
 scenario('a copied link opens its message again, and one to a run its dashboard', async (workbench) => {
   const transcript = await openTranscript(workbench);
   await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click({ button: 'right' });
-  await chooseFromMenu(workbench, 'Copy link');
+  await workbench.chooseFromMenu('Copy link');
   const link = await eventually('the link on the clipboard', async () => {
     const text = await clipboard(workbench);
     return text.includes(`/message/${String(plan)}?`) && text;

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Frame, FrameLocator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
+import { openStoreForReading } from '../../src/store/reader.ts';
+import type { StoreReader } from '../../src/store/types.ts';
 import type { Workbench } from './harness/workbench.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -50,4 +52,28 @@ export async function c3(folder: string, ...args: readonly string[]): Promise<Re
   const parsed: unknown = JSON.parse(stdout);
   assert.ok(isRecord(parsed));
   return parsed;
+}
+
+/** What `work` reads in a workspace's store. */
+export function reading<Result>(workbench: Workbench, work: (store: StoreReader) => Result): Result {
+  const store = openStoreForReading(storeOf(workbench.folder));
+  try {
+    return work(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** The transcript of a question of the tiny run's first step: the tab that shows it, or else by way of the side bar. */
+export async function transcriptOf(workbench: Workbench, question: string): Promise<FrameLocator> {
+  const title = question.replaceAll(/\s+/gu, ' ').slice(0, 40);
+  const tab = workbench.tab(title);
+  if ((await tab.count()) > 0) await tab.click();
+  else {
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, 'Tiny').click();
+    await workbench.treeItem(view, 'Step 1').click();
+    await workbench.treeItem(view, question.slice(0, 30)).click();
+  }
+  return workbench.webview(title);
 }

@@ -95,11 +95,9 @@ scenario('episodes are compared from the side bar by their context menus', async
   const view = await workbench.openView('C3');
   const rows = view.getByRole('treeitem').filter({ hasText: episode.question.slice(0, 30) });
   await rows.nth(0).click({ button: 'right' });
-  await workbench.page.getByRole('menuitem', { name: 'Select to compare' }).hover();
-  await workbench.page.keyboard.press('Enter');
+  await workbench.chooseFromMenu('Select to compare');
   await rows.nth(1).click({ button: 'right' });
-  await workbench.page.getByRole('menuitem', { name: 'Compare with the selected branch' }).hover();
-  await workbench.page.keyboard.press('Enter');
+  await workbench.chooseFromMenu('Compare with the selected branch');
   await workbench.page.locator('.monaco-diff-editor').waitFor();
   await workbench.page.keyboard.press('Control+F4');
 });

@@ -1,11 +1,9 @@
 /** A transcript of 100,000 decisions: what is drawn while it is scrolled and at rest, what a search finds, and the way to any message. */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Page } from 'playwright-core';
-import { openStoreForReading } from '../../src/store/reader.ts';
-import type { StoreReader } from '../../src/store/types.ts';
 import { BIG_RUN, BIG_WIDTH, writeBigTranscript } from '../support/bigTranscript.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, frameOf, reloadWindow, storeOf } from './team.ts';
+import { assertQuiet, frameOf, reading, reloadWindow } from './team.ts';
 
 const scenario = workbenchScenarios();
 const DECISIONS = 100_000;
@@ -50,15 +48,6 @@ function prepare(workbench: Workbench): void {
   if (written) return;
   written = true;
   writeBigTranscript(workbench.folder, DECISIONS);
-}
-
-function reading<Result>(workbench: Workbench, work: (store: StoreReader) => Result): Result {
-  const store = openStoreForReading(storeOf(workbench.folder));
-  try {
-    return work(store);
-  } finally {
-    store.close();
-  }
 }
 
 /** Bytes that live JavaScript holds in the window with all its panels. */

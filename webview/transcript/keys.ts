@@ -54,9 +54,9 @@ export class TypeAhead {
   private typed = '';
   private last = -Infinity;
 
-  /** Whether a word has been begun, so that the next letter belongs to it. */
-  goesOn(now: number): boolean {
-    return this.typed !== '' && now - this.last < PAUSE;
+  /** Whether a word has been begun and the key belongs to it: a letter that is a key on its own does, a sign that is one (`/`, `?`) does not. */
+  takes(event: Press, now: number): boolean {
+    return this.typed !== '' && now - this.last < PAUSE && Array.from(event.key).length === 1 && (/[\p{L} ]/u.test(event.key) || commandOf(event) === undefined);
   }
 
   /** A key that does something else ends the word. */
@@ -66,8 +66,10 @@ export class TypeAhead {
 
   /** Adds a key; the word so far, in small letters, or null when the key is no character. */
   add(event: Press, now: number): string | null {
-    if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1 || (event.key === ' ' && !this.goesOn(now))) return null;
-    this.typed = (this.goesOn(now) ? this.typed : '') + event.key.toLowerCase();
+    if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1) return null;
+    const goesOn = this.takes(event, now);
+    if (event.key === ' ' && !goesOn) return null;
+    this.typed = (goesOn ? this.typed : '') + event.key.toLowerCase();
     this.last = now;
     return this.typed;
   }

@@ -226,7 +226,7 @@ export class TreeView {
 
   private onKey(event: KeyboardEvent): void {
     const now = performance.now();
-    const command = this.typing.goesOn(now) && event.key.length === 1 ? undefined : commandOf(event);
+    const command = this.typing.takes(event, now) ? undefined : commandOf(event);
     if (command !== undefined) {
       this.typing.end();
       event.preventDefault();

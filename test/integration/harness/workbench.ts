@@ -120,6 +120,11 @@ export class Workbench {
     return workbench;
   }
 
+  /** A page of the same browser with nothing of the editor in it. */
+  async otherPage(): Promise<Page> {
+    return this.#browser.newPage({ viewport: VIEWPORT });
+  }
+
   /** Ends the browser, and the server with everything that it started. */
   async close(): Promise<void> {
     await this.#browser.close();
@@ -166,6 +171,17 @@ export class Workbench {
   /** Chooses an entry of the quick pick that is open, by its whole label. */
   async pick(label: string | RegExp, timeout = LOCATOR_TIMEOUT): Promise<void> {
     await this.#row(label).click({ timeout });
+  }
+
+  /** Chooses an entry of the context menu that is open. One that has only just opened takes no click, lest the one that opened it choose. */
+  async chooseFromMenu(name: string): Promise<void> {
+    const entry = this.page.getByRole('menuitem', { name, exact: true });
+    await entry.waitFor();
+    await eventually(`"${name}" to be chosen`, async () => {
+      await entry.click({ timeout: 2_000 });
+      await entry.waitFor({ state: 'hidden', timeout: 1_000 });
+      return true;
+    });
   }
 
   /** Types an answer into the input box that is open, and accepts it. */

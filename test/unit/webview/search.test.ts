@@ -34,7 +34,11 @@ test('no key has two commands, and a key with Ctrl has none', () => {
 test('letters typed one after another are one word; a pause begins another', () => {
   const typing = new TypeAhead();
   assert.equal(typing.add(press('R'), 0), 'r');
-  assert.ok(typing.goesOn(500));
+  assert.ok(typing.takes(press('e'), 500));
+  assert.ok(typing.takes(press('+'), 500));
+  assert.ok(!typing.takes(press('?'), 500), 'the sheet of keys opens at any time');
+  assert.ok(!typing.takes(press('/'), 500), 'and so does the search');
+  assert.ok(!typing.takes(press('ArrowDown'), 500));
   assert.equal(typing.add(press('e'), 500), 're');
   assert.equal(typing.add(press(' '), 900), 're ');
   assert.equal(typing.add(press('a'), 5000), 'a');
