@@ -8,8 +8,8 @@ import type { Demonstration, DemonstratedProblem } from './demonstration.ts';
 import { HashedStream } from './hashedStream.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';
 import { mutantsOf } from './pythonMutants.ts';
-import { chooseTests, wrongVersions, type Program } from './pythonTests.ts';
-import { FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES } from './pythonWords.ts';
+import { chooseTests, wrongVersions, type Program, type Test, type WrongProgram } from './pythonTests.ts';
+import { type Argument, FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES } from './pythonWords.ts';
 import { distinctQuestions, uidSha } from './uid.ts';
 
 export interface PythonProblem extends DemonstratedProblem {
@@ -63,7 +63,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
       source: 'python',
       level: rule.level,
       tests: {
-        tests: choice.tests.map(({ inputs, output }) => `assert ${function_}(${inputs.map(literalSource).join(', ')}) == ${literalSource(output)}`),
+        tests: testsOf(question, list, program, wrong).map(({ inputs, output }) => `assert ${function_}(${inputs.map(literalSource).join(', ')}) == ${literalSource(output)}`),
         test: '',
         entryPoint: null,
         setup: '',
@@ -74,6 +74,17 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
       hasty: demonstrate(signature, slip),
       short: rule.short,
     };
+  }
+}
+
+/** The tests of a question: drawn from the question alone, so that whoever draws it, under whatever seed, gets the same. */
+function testsOf(question: string, list: readonly Argument[], program: Program, wrong: readonly WrongProgram[]): readonly Test[] {
+  const stream = new HashedStream(`python tests\0${question}`);
+  for (;;) {
+    const choice = chooseTests(stream, list, program, wrong);
+    if (choice !== null) {
+      return choice.tests;
+    }
   }
 }
 
