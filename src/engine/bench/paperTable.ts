@@ -46,7 +46,7 @@ const FULL: Scale = {
   tasks: TASK_NAMES,
   methods: METHODS,
   seeds: [0, 1, 2, 3, 4],
-  rates: [3e-5, 1e-4, 3e-4],
+  rates: [3e-5, 1e-4, 3e-4, 1e-3],
   run: { steps: 24, instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
   search: { steps: 12, 'evaluation.samples': 4 },
   sample: { contexts: 40, alternatives: 8, replays: 4, valueSamples: 8 },
