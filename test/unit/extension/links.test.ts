@@ -10,7 +10,7 @@ function handedOn(text: string): { readonly path: string; readonly query: string
 }
 
 const LINKS: readonly Link[] = [
-  { subject: { kind: 'run', run: 'c3-0-4abf797b' }, folder: '/home/me/work' },
+  { subject: { kind: 'run', run: 'c3-0-4abf797b' }, folder: '/home/me/papers' },
   { subject: { kind: 'message', id: 17, run: 'c3-0-4abf797b' }, folder: 'C:\\Users\\M\u00fcller & S\u00f6hne\\100 %\\a=b&run=x?#y' },
   { subject: { kind: 'bucket', id: 4, run: 'imported-1234abcd' }, folder: '/tmp/\u5de5\u4f5c' },
 ];
@@ -24,7 +24,7 @@ describe('links', () => {
   });
 
   it('that nobody of ours made are none', () => {
-    const folder = 'folder=/home/me/work';
+    const folder = 'folder=/home/me/papers';
     const ours = `run=r&${folder}`;
     for (const [path, query] of [
       ['', ours], ['/', ours], ['/message/', ours], ['/message', ours], ['/command/c3.startRun', ours], ['/message/17', ''], ['/message/17', folder], ['/message/17', 'run=r'], ['/message/17', 'run=&folder=/x'],
@@ -35,10 +35,10 @@ describe('links', () => {
   });
 
   it('into another folder say which, without becoming markup', () => {
-    assert.equal(wrongFolder('/home/me/work/', '/home/me/work'), null);
-    assert.equal(wrongFolder('/home/me/x/../work', '/home/me/work'), null);
-    assert.match(wrongFolder('/home/me/work/sub', '/home/me/work') ?? '', /leads into another folder, \/home\/me\/work\/sub: open that folder/u);
-    assert.match(wrongFolder('/home/me/work', null) ?? '', /another folder/u);
+    assert.equal(wrongFolder('/home/me/papers/', '/home/me/papers'), null);
+    assert.equal(wrongFolder('/home/me/x/../papers', '/home/me/papers'), null);
+    assert.match(wrongFolder('/home/me/papers/sub', '/home/me/papers') ?? '', /leads into another folder, \/home\/me\/papers\/sub: open that folder/u);
+    assert.match(wrongFolder('/home/me/papers', null) ?? '', /another folder/u);
     const hostile = wrongFolder('[click](command:workbench.action.quit) <b>`$(bug)\n\u202e', '/w') ?? '';
     assert.doesNotMatch(hostile, /[[\]()<>`$\n\u202e]/u);
     assert.ok((wrongFolder(`/${'long/'.repeat(500)}`, '/w') ?? '').length < 250);

@@ -57,7 +57,7 @@ test('what was kept by something else is left out, not believed', () => {
 
 test('the written configuration is what the run schema reads: model, adapter and device, whatever the folder is called', () => {
   for (const name of ['qwen3', 'Qwen2.5 "coder": #1', "it's {a}, [b]", '- x', 'null', 'ünïcode 模型', 'a\nsteps: 99', 'back\\slash']) {
-    const home = '/work';
+    const home = '/papers';
     const folder = join(home, 'models', name);
     const config = readConfig(configurationText(folder, home, CPU), 'test');
     assert.equal(resolve(home, config.model), folder, name);
@@ -65,24 +65,24 @@ test('the written configuration is what the run schema reads: model, adapter and
     assert.deepEqual([config.adapter?.rank, config.adapter?.alpha, config.device.provider, config.steps], [16, 32, 'cpu', 36]);
     assert.equal(readConfig('', 'test', configurationOverrides(folder, CPU)).model, folder, name);
   }
-  const whole = readConfig(configurationText('/models/x', '/work', { adapterRank: null, device: 'webgpu' }), 'test');
+  const whole = readConfig(configurationText('/models/x', '/papers', { adapterRank: null, device: 'webgpu' }), 'test');
   assert.deepEqual([whole.model, whole.adapter, whole.device.provider], ['/models/x', null, 'webgpu']);
 });
 
 test('a run is planned with the keys that are written: the two ways give the same configuration', () => {
   for (const settings of [CPU, { adapterRank: null, device: 'auto' }, { adapterRank: 64, device: 'cuda' }] as const) {
-    const written = readConfig(configurationText('/models/x', '/work', settings), 'test');
+    const written = readConfig(configurationText('/models/x', '/papers', settings), 'test');
     assert.deepEqual({ ...readConfig('', 'test', configurationOverrides('/models/x', settings)), title: written.title }, written);
   }
 });
 
 test('a model inside the folder is named relative to it, and never as the bundled team; one outside by its whole path', () => {
-  assert.equal(modelReference('/work/bundled', '/work'), './bundled');
-  assert.equal(modelReference('/work/a/b', '/work'), './a/b');
-  assert.equal(modelReference('/work-2/a', '/work'), '/work-2/a');
-  assert.equal(modelReference('/', '/work'), '/');
-  assert.equal(modelReference('/work/..a', '/work'), './..a');
-  assert.equal(modelReference('/work', '/work'), './');
+  assert.equal(modelReference('/papers/bundled', '/papers'), './bundled');
+  assert.equal(modelReference('/papers/a/b', '/papers'), './a/b');
+  assert.equal(modelReference('/papers-2/a', '/papers'), '/papers-2/a');
+  assert.equal(modelReference('/', '/papers'), '/');
+  assert.equal(modelReference('/papers/..a', '/papers'), './..a');
+  assert.equal(modelReference('/papers', '/papers'), './');
 });
 
 test('a file is named after the folder, without what a path could take amiss, and never as one that is there', () => {
