@@ -20,6 +20,8 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
   pick.title = 'Find message';
   pick.placeholder = 'Words of the message';
   pick.matchOnDescription = true;
+  // The words that are looked for may be copied from elsewhere in the window.
+  pick.ignoreFocusOut = true;
   const search = new Throttle(SEARCH_MILLISECONDS, () => {
     try {
       const { total, more, messages } = reader.searchMessages({ query: pick.value, offset: 0, limit: SHOWN });

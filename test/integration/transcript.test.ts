@@ -200,8 +200,7 @@ scenario('every branch says what re-execution showed, and a row that was changed
   for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('verification', theme);
   // From the context menu of a branch that nobody touched.
   await transcript.locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]').first().click({ button: 'right' });
-  await workbench.page.getByRole('menuitem', { name: 'Verify replay' }).hover();
-  await workbench.page.keyboard.press('Enter');
+  await workbench.chooseFromMenu('Verify replay');
   await workbench.notification('1 replay of this message re-executed: 1 identical, 0 different, 0 not comparable').waitFor();
   assertQuiet(workbench);
 });
@@ -230,8 +229,7 @@ scenario('a message is found by its words and by its context menu replayed', asy
   const row = transcript.locator('[role="treeitem"][aria-selected="true"][aria-label*="no answer at all"]');
   await row.waitFor();
   await row.click({ button: 'right' });
-  await workbench.page.getByRole('menuitem', { name: 'Replay alternatives' }).hover();
-  await workbench.page.keyboard.press('Enter');
+  await workbench.chooseFromMenu('Replay alternatives');
   const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
   await replayed.getByText('this message').waitFor();
   await eventually('three alternatives more', async () => (await replayed.getByRole('listitem').count()) === 4);

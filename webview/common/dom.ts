@@ -31,6 +31,12 @@ export function replace(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren(...children.filter((child) => child !== null));
 }
 
+/** What has the keyboard within an element; null while another part of the editor has it, from which nothing drawn anew may take it. */
+export function focusedIn(element: Element): Element | null {
+  const { activeElement } = document;
+  return document.hasFocus() && activeElement !== null && element.contains(activeElement) ? activeElement : null;
+}
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** Shapes on a 16 x 16 grid, drawn with the current colour. */

@@ -1,7 +1,7 @@
 /** The self-test: its button, how far it is, and its steps as they end. */
 import type { ModelTestState } from '../../src/shared/modelProtocol.ts';
 import type { SelfTestStep } from '../../src/shared/models.ts';
-import { h, icon, replace } from '../common/dom.ts';
+import { focusedIn, h, icon, replace } from '../common/dom.ts';
 import { duration } from '../common/format.ts';
 import { button } from '../common/toolkit.ts';
 import { testWords } from './words.ts';
@@ -48,7 +48,7 @@ export class SelfTestView {
   /** One button stands in the other's place, and the focus stays in it. */
   private swap(running: boolean): void {
     const [shown, hidden] = running ? [this.cancel, this.start] : [this.start, this.cancel];
-    const focused = document.activeElement === hidden;
+    const focused = focusedIn(hidden) !== null;
     shown.hidden = false;
     hidden.hidden = true;
     if (focused) shown.focus();

@@ -1,7 +1,7 @@
 /** The cases that the filters let through: each unfolds, is labelled, and opens the transcript at its message. */
 import { VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/taxonomy.ts';
 import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
-import { badge, h, icon } from '../common/dom.ts';
+import { badge, focusedIn, h, icon } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
 import { button } from '../common/toolkit.ts';
 import { CaseDetailView, type CaseActions } from './caseDetail.ts';
@@ -42,7 +42,7 @@ export class CaseList {
   }
 
   update({ rows, matching, buckets }: TaxonomyView): void {
-    const focused = this.items.find(({ element }) => element.contains(document.activeElement));
+    const focused = this.items.find(({ element }) => focusedIn(element) !== null);
     const known = new Map(this.items.map((item) => [item.row.bucket, item]));
     this.items = rows.map((row) => {
       const key = JSON.stringify(row);
@@ -52,7 +52,7 @@ export class CaseList {
     const now = new Set(this.items);
     const same = known.size === this.items.length && [...known.values()].every((item) => now.has(item));
     if (!same) {
-      const inDetail = this.detail !== null && this.detail.element.contains(document.activeElement) ? document.activeElement : null;
+      const inDetail = this.detail === null ? null : focusedIn(this.detail.element);
       this.list.replaceChildren(...this.items.map(({ element }) => element));
       this.unfold(this.unfolded, false);
       // What had the focus has been moved or drawn anew.

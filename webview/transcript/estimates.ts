@@ -1,7 +1,7 @@
 /** What a message was worth by each estimator, side by side; what was not measured says why and offers what measures it. */
 import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../src/shared/estimates.ts';
 import { creditCell } from '../common/creditBar.ts';
-import { h, replace } from '../common/dom.ts';
+import { focusedIn, h, replace } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';
 
 /** What measures an estimate, and how that is said on a button. */
@@ -34,7 +34,7 @@ export class EstimatesView {
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     // Whoever stands on a button that goes stays in the table.
-    const held = this.body.contains(document.activeElement);
+    const held = focusedIn(this.body) !== null;
     replace(this.body, ...estimates.map((estimate) => this.row(estimate)));
     if (held) this.body.querySelector<HTMLElement>('button')?.focus();
   }
