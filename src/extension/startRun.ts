@@ -6,7 +6,7 @@ import type { StartRunParams } from '../shared/engineProtocol.ts';
 const CONFIGURATIONS = '**/*.c3.yaml';
 const MOST_CONFIGURATIONS = 200;
 
-/** What "Quick" changes: enough to see every stage, too little to learn. */
+/** What "Quick" changes, and its description says: enough to see every stage, too little to learn. */
 const QUICK: readonly string[] = ['steps=3', 'evaluation.instances=64'];
 
 interface SubjectItem extends QuickPickItem {
@@ -27,8 +27,8 @@ export async function askForRun(given: Uri | typeof BUNDLED | undefined): Promis
   if (subject === undefined) return undefined;
   const length = await window.showQuickPick<LengthItem>(
     [
-      { label: 'Default length', description: 'as the configuration says', overrides: [] },
-      { label: 'Quick', description: 'a few steps, to see how it works', overrides: QUICK },
+      { label: 'Default length', description: subject.config === null ? 'trains to the end: a few minutes on two cores' : 'as the configuration says', overrides: [] },
+      { label: 'Quick', description: '3 steps, to see how it works', overrides: QUICK },
     ],
     { title: given === undefined ? 'Start C3 run (2 of 2)' : 'Start C3 run', placeHolder: 'How long?' },
   );
