@@ -87,6 +87,8 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.filterRuns': () => views.tree.askForFilter(),
     'c3.clearRunsFilter': () => { views.tree.clearFilter(); },
     'c3.sortBuckets': () => views.buckets.sort(),
+    'c3.filterBuckets': () => views.buckets.askForFilter(),
+    'c3.clearBucketsFilter': () => { views.buckets.clearFilter(); },
     'c3.showBuckets': (argument) => showBuckets(services, views, argument),
   };
   for (const [id, handler] of Object.entries(handlers)) {

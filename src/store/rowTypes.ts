@@ -1,6 +1,6 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
 import type { BucketOrigin, Credit, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records.ts';
-import type { BucketOrder } from '../shared/rankings.ts';
+import type { BucketFilter, BucketOrder } from '../shared/rankings.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
 export type Page = Readonly<Record<'offset' | 'limit', number>>;
@@ -56,6 +56,8 @@ export interface BucketQuery {
 export interface RankingQuery extends Page {
   readonly run: string;
   readonly order: BucketOrder;
+  /** Which of them; all where it is left out. */
+  readonly filter?: BucketFilter;
 }
 
 export interface SearchQuery extends Page {

@@ -1,7 +1,7 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
 import type { OtherContinuation } from '../shared/continuation.ts';
-import type { RankedBucket } from '../shared/rankings.ts';
+import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
   Page, Round, TreeGroup, ContextInstance, GroupOutline, MessageFacts, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
@@ -96,6 +96,8 @@ export interface StoreReader {
   countBuckets(query: BucketQuery): number;
   /** Buckets of a run by what they are ranked by, largest first; those where it was not measured stand last. */
   rankedBuckets(query: RankingQuery): RankedBucket[];
+  /** How many buckets of each kind a run has, roles in alphabetical order. */
+  bucketKinds(run: string): BucketKind[];
   bucket(id: number): Bucket;
   /** Replays of a bucket by alternative and m. */
   replaysOfBucket(bucket: number): Replay[];
