@@ -60,6 +60,17 @@ export interface RankingQuery extends Page {
   readonly filter?: BucketFilter;
 }
 
+/** Episodes of a round: in the order in which they were appended, or the lost ones first, then those in between, the won ones and the masked ones. */
+export interface EpisodeQuery extends Round, Page {
+  readonly lostFirst?: boolean;
+}
+
+/** A message with what it was worth. */
+export interface CreditedMessage {
+  readonly message: number;
+  readonly value: number;
+}
+
 export interface SearchQuery extends Page {
   /** Anything the user typed. */
   readonly query: string;
