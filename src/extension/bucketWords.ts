@@ -2,7 +2,7 @@
 import * as figures from '../shared/figures.ts';
 import type { Alternative, Credit } from '../shared/records.ts';
 import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../shared/continuation.ts';
-import { distanceOf, type BucketOrder, type RankedBucket } from '../shared/rankings.ts';
+import { distanceOf, type BucketFilter, type BucketKind, type BucketOrder, type RankedBucket } from '../shared/rankings.ts';
 import { oneLine } from './runWords.ts';
 
 /** What each order is called, and what it means. */
@@ -11,6 +11,34 @@ export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; read
   spread: { label: 'Spread of returns', detail: 'Where the returns of one context lie furthest apart (standard deviation).' },
   distance: { label: 'Replace against remove', detail: 'Where another message and no message at all say the most different things about what it was worth. Measured by replaying with an empty text.' },
 };
+
+const ORIGINS: Readonly<Record<BucketKind['origin'], string>> = { training: 'training', request: 'replays', diagnostic: 'diagnostics' };
+const CREDIT: Readonly<Record<BucketKind['credit'], string>> = { measured: 'credit measured', 'not measured': 'credit not measured' };
+
+/** One thing that buckets can be filtered by. */
+export interface BucketChoice {
+  readonly label: string;
+  /** How many buckets of the run have it. */
+  readonly count: number;
+  isIn(filter: BucketFilter): boolean;
+  addTo(filter: BucketFilter): BucketFilter;
+}
+
+/** What the buckets of a run can be filtered by, with those values only that it has. */
+export function bucketChoices(kinds: readonly BucketKind[]): readonly { readonly title: string; readonly choices: readonly BucketChoice[] }[] {
+  const having = (test: (kind: BucketKind) => boolean): number => kinds.filter(test).reduce((sum, { count }) => sum + count, 0);
+  const distinct = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
+  return [
+    { title: 'Role', choices: distinct(kinds.map(({ role }) => role)).map((role) => ({ label: role, count: having((kind) => kind.role === role), isIn: ({ roles }) => roles.includes(role), addTo: (filter) => ({ ...filter, roles: [...filter.roles, role] }) })) },
+    { title: 'Where they come from', choices: distinct(kinds.map(({ origin }) => origin)).map((origin) => ({ label: ORIGINS[origin], count: having((kind) => kind.origin === origin), isIn: ({ origins }) => origins.includes(origin), addTo: (filter) => ({ ...filter, origins: [...filter.origins, origin] }) })) },
+    { title: 'Credit', choices: distinct(kinds.map(({ credit }) => credit)).map((credit) => ({ label: CREDIT[credit], count: having((kind) => kind.credit === credit), isIn: (filter) => filter.credit.includes(credit), addTo: (filter) => ({ ...filter, credit: [...filter.credit, credit] }) })) },
+  ];
+}
+
+/** A filter in a few words, for beside the title of the view; empty where it leaves nothing out. */
+export function bucketFilterWords({ roles, origins, credit }: BucketFilter): string {
+  return [...roles, ...origins.map((origin) => ORIGINS[origin]), ...credit.map((value) => CREDIT[value])].join(', ');
+}
 
 const MINUS = '\u2212';
 

@@ -1,6 +1,6 @@
 /** What the tree view "Buckets" holds: the buckets of one run by rank, and the messages of a bucket, each list in pages. */
 import type { Alternative } from '../shared/records.ts';
-import type { BucketOrder, RankedBucket } from '../shared/rankings.ts';
+import { ALL_BUCKETS, passes, type BucketFilter, type BucketOrder, type RankedBucket } from '../shared/rankings.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { Limits } from './runsModel.ts';
 
@@ -34,21 +34,23 @@ export interface MoreBucketsNode {
 
 export type BucketsNode = BucketNode | AlternativeNode | MoreBucketsNode;
 
-type Reader = Pick<StoreReader, 'rankedBuckets' | 'countBuckets' | 'bucketView'>;
+type Reader = Pick<StoreReader, 'rankedBuckets' | 'bucketKinds' | 'countBuckets' | 'bucketView'>;
 
 /** The buckets of a run, or the messages of one of them. */
-export function bucketsOf(reader: Reader, run: string, order: BucketOrder, node: BucketsNode | null, limits: Limits): readonly BucketsNode[] {
-  if (node === null) return topOf(reader, run, order, limits);
+export function bucketsOf(reader: Reader, run: string, order: BucketOrder, node: BucketsNode | null, limits: Limits, filter: BucketFilter = ALL_BUCKETS): readonly BucketsNode[] {
+  if (node === null) return topOf(reader, run, order, limits, filter);
   return node.kind === 'bucket' ? alternativesOf(reader, node, limits) : [];
 }
 
-function topOf(reader: Reader, run: string, order: BucketOrder, limits: Limits): readonly BucketsNode[] {
+function topOf(reader: Reader, run: string, order: BucketOrder, limits: Limits, filter: BucketFilter): readonly BucketsNode[] {
   // Each order has a length of its own: a page further down means something else in another order.
   const list = `${run}/${order}`;
-  const shown = reader.rankedBuckets({ run, order, offset: 0, limit: limits.of(list) }).map((ranked): BucketNode => ({
+  const shown = reader.rankedBuckets({ run, order, filter, offset: 0, limit: limits.of(list) }).map((ranked): BucketNode => ({
     kind: 'bucket', id: `${list}/${String(ranked.bucket)}`, ranked, order, bucket: ranked.bucket, ...(ranked.message === null ? {} : { message: ranked.message }),
   }));
-  return withMore(shown, list, null, reader.countBuckets({ run }));
+  // Counting by kind looks at every bucket; counting them all does not.
+  const total = filter === ALL_BUCKETS ? reader.countBuckets({ run }) : reader.bucketKinds(run).reduce((sum, kind) => sum + (passes(filter, kind) ? kind.count : 0), 0);
+  return withMore(shown, list, null, total);
 }
 
 function alternativesOf(reader: Reader, node: BucketNode, limits: Limits): readonly BucketsNode[] {

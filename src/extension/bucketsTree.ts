@@ -1,16 +1,18 @@
 /** The tree view "Buckets": the contexts of one run where a choice was made, those that mattered most first. */
 import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type Memento, type TreeDataProvider, type TreeView } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
-import { BUCKET_ORDERS, type BucketOrder } from '../shared/rankings.ts';
+import { ALL_BUCKETS, BUCKET_ORDERS, isBucketFilter, type BucketFilter, type BucketOrder } from '../shared/rankings.ts';
 import type { BucketOrigin } from '../shared/records.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { bucketsOf, type AlternativeNode, type BucketNode, type BucketsNode, type MoreBucketsNode } from './bucketsModel.ts';
-import { alternativeDescription, alternativeLabel, bucketDescription, bucketLabel, bucketSpoken, bucketTooltip, creditWords, ORDERS } from './bucketWords.ts';
+import { alternativeDescription, alternativeLabel, bucketDescription, bucketFilterWords, bucketLabel, bucketSpoken, bucketTooltip, creditWords, ORDERS } from './bucketWords.ts';
 import { Disposables } from './disposables.ts';
+import { askForBuckets } from './filterBuckets.ts';
 import { Limits } from './runsModel.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 const ORDER_KEY = 'c3.bucketOrder';
+const FILTER_KEY = 'c3.bucketFilter';
 const RUN_KEY = 'c3.bucketRun';
 
 const ICONS: Readonly<Record<BucketOrigin, string>> = { training: 'layers', request: 'debug-restart', diagnostic: 'beaker' };
@@ -23,16 +25,19 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
   private readonly view: TreeView<BucketsNode>;
   private limits = new Limits();
   private order: BucketOrder;
+  private filter: BucketFilter;
   /** Null: the newest run. */
   private run: string | null;
   readonly onDidChangeTreeData = this.changed.event;
 
-  /** @param memory keeps the run and the order for the next window */
+  /** @param memory keeps the run, the order and the filter for the next window */
   constructor(store: StoreAccess, memory: Memento) {
     this.store = store;
     this.memory = memory;
     this.run = memory.get<string | null>(RUN_KEY, null);
     this.order = BUCKET_ORDERS.find((known) => known === memory.get(ORDER_KEY)) ?? 'credit';
+    const kept = memory.get<unknown>(FILTER_KEY);
+    this.filter = isBucketFilter(kept) ? kept : ALL_BUCKETS;
     this.disposables.add(store.onDidChange(() => { this.changed.fire(undefined); }));
     this.view = this.disposables.add(window.createTreeView('c3.buckets', { treeDataProvider: this, showCollapseAll: true }));
   }
@@ -56,6 +61,29 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.changed.fire(undefined);
   }
 
+  /** Asks which buckets to show; the view follows while the question is open. */
+  async askForFilter(): Promise<void> {
+    const reader = this.store.reader();
+    const run = reader === null ? undefined : this.shown(reader);
+    if (reader === null || run === undefined) return;
+    const before = this.filter;
+    const chosen = await askForBuckets(reader.bucketKinds(run.id), before, (filter) => { this.apply(filter); });
+    this.apply(chosen ?? before);
+    void this.memory.update(FILTER_KEY, this.filter);
+  }
+
+  /** Shows every bucket of the run again. */
+  clearFilter(): void {
+    this.apply(ALL_BUCKETS);
+    void this.memory.update(FILTER_KEY, ALL_BUCKETS);
+  }
+
+  private apply(filter: BucketFilter): void {
+    this.filter = bucketFilterWords(filter) === '' ? ALL_BUCKETS : filter;
+    this.limits = new Limits();
+    this.changed.fire(undefined);
+  }
+
   /** Shows more of the list that ends with this node. */
   loadMore(node: MoreBucketsNode): void {
     this.limits.grow(node.list);
@@ -66,8 +94,8 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     try {
       const reader = this.store.reader();
       const run = reader === null ? undefined : this.shown(reader);
-      const children = reader === null || run === undefined ? [] : bucketsOf(reader, run.id, this.order, node ?? null, this.limits);
-      if (node === undefined) this.tell(children.length > 0, run?.title);
+      const children = reader === null || run === undefined ? [] : bucketsOf(reader, run.id, this.order, node ?? null, this.limits, this.filter);
+      if (node === undefined) this.tell(run !== undefined && (children.length > 0 || (reader?.countBuckets({ run: run.id }) ?? 0) > 0), run?.title);
       return [...children];
     } catch (error) {
       if (!(error instanceof C3Error)) throw error;
@@ -103,7 +131,10 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
 
   private tell(hasBuckets: boolean, title: string | undefined): void {
     void commands.executeCommand('setContext', 'c3.noBuckets', !hasBuckets);
-    this.view.description = title === undefined ? '' : `${title} · ${ORDERS[this.order].label.toLowerCase()}`;
+    const filter = hasBuckets ? bucketFilterWords(this.filter) : '';
+    void commands.executeCommand('setContext', 'c3.bucketsFiltered', filter !== '');
+    // What is filtered for stands first: a narrow side bar cuts the end off.
+    this.view.description = title === undefined ? '' : [...(filter === '' ? [] : [filter]), title, ORDERS[this.order].label.toLowerCase()].join(' · ');
   }
 }
 

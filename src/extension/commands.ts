@@ -26,6 +26,7 @@ import type { Services } from './services.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './startRun.ts';
 import type { TaxonomyPanels } from './taxonomyPanels.ts';
 import { subjectOf } from './subject.ts';
+import { outcomeOf } from './transcriptFilter.ts';
 import { targetOf } from './transcriptOutline.ts';
 import type { TranscriptPanels } from './transcriptPanels.ts';
 
@@ -54,6 +55,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.inspectTaxonomy': (argument) => inspectTaxonomy(services, views, argument),
     'c3.openTranscript': (argument) => openTranscript(services, views, argument, false),
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
+    'c3.goToCostliestMessage': () => goToCostliestMessage(services, views),
     'c3.openDashboard': (argument) => { views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null); },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
@@ -87,6 +89,8 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.filterRuns': () => views.tree.askForFilter(),
     'c3.clearRunsFilter': () => { views.tree.clearFilter(); },
     'c3.sortBuckets': () => views.buckets.sort(),
+    'c3.filterBuckets': () => views.buckets.askForFilter(),
+    'c3.clearBucketsFilter': () => { views.buckets.clearFilter(); },
     'c3.showBuckets': (argument) => showBuckets(services, views, argument),
   };
   for (const [id, handler] of Object.entries(handlers)) {
@@ -166,7 +170,19 @@ async function openTranscript(services: Services, views: Views, argument: unknow
   const node = isNode<EpisodeNode>(argument, 'episode') ? argument : await pickEpisode(readerOf(services), 'Open transcript', above);
   if (node === undefined) return;
   const { run, phase, iteration, instance, leaf } = node.episode;
-  views.transcripts.open({ run, phase, iteration, instance }, leaf, beside);
+  const transcript = views.transcripts.open({ run, phase, iteration, instance }, leaf, beside);
+  // Who chose a lost one from the list wants to know why.
+  if (node !== argument && outcomeOf(node.episode.return) === 'lost') transcript.goToCostliestMessage({ orSay: false });
+}
+
+async function goToCostliestMessage(services: Services, views: Views): Promise<void> {
+  const { active } = views.transcripts;
+  if (active === undefined) {
+    await openTranscript(services, views, undefined, false);
+    return;
+  }
+  active.panel.reveal();
+  active.goToCostliestMessage();
 }
 
 async function showBuckets(services: Services, views: Views, argument: unknown): Promise<void> {

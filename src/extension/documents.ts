@@ -1,9 +1,12 @@
-/** Read-only documents of the scheme c3: branches for the diff editor, and contexts as the model saw them. Read anew from the store whenever they are opened. */
-import { Uri, workspace, type TextDocumentContentProvider } from 'vscode';
+/**
+ * Read-only documents of the scheme c3: branches for the diff editor, and contexts as the model saw them. Read anew from the store whenever they are
+ * opened, by their address alone: as files, so that the editor brings their tabs back after a reload.
+ */
+import { EventEmitter, FileSystemError, FileType, Uri, workspace, type FileChangeEvent, type FileStat, type FileSystemProvider } from 'vscode';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { branchOf, branchText } from './branchOf.ts';
 import { contextDocument } from './contextDocument.ts';
-import type { Disposable } from './disposables.ts';
+import { Disposables, type Disposable } from './disposables.ts';
 import type { Engine } from './engine.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -13,20 +16,34 @@ type DocumentKind = 'branch' | 'context';
 
 /** The address of a document; its last part is what its tab is called. */
 export function documentUri(kind: DocumentKind, message: number, name: string): Uri {
-  return Uri.from({ scheme: SCHEME, path: `/${kind}/${String(message)}/${name}` });
+  return Uri.from({ scheme: SCHEME, path: `/${kind}/${String(message)}/${name.replaceAll(/[\\/]/gu, '\u00b7')}` });
 }
 
-class Documents implements TextDocumentContentProvider {
-  private readonly store: StoreAccess;
-  private readonly engine: Engine;
+export class Documents implements FileSystemProvider {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
+  private readonly store: Pick<StoreAccess, 'reader'>;
+  private readonly engine: Pick<Engine, 'unavailable' | 'client'>;
+  /** What is recorded does not change. */
+  readonly onDidChangeFile = this.changed.event;
 
-  constructor(store: StoreAccess, engine: Engine) {
+  constructor(store: Pick<StoreAccess, 'reader'>, engine: Pick<Engine, 'unavailable' | 'client'>) {
     this.store = store;
     this.engine = engine;
   }
 
+  /** How long a document is is known when it is read. */
+  stat(): FileStat {
+    return { type: FileType.File, ctime: 0, mtime: 0, size: 0 };
+  }
+
   /** A document that cannot be had says why. */
-  async provideTextDocumentContent(uri: Uri): Promise<string> {
+  async readFile(uri: Pick<Uri, 'path' | 'toString'>): Promise<Uint8Array> {
+    // The mark says that this is UTF-8, whatever the user's files are taken for; with a zero byte a file is taken for none of text.
+    return new TextEncoder().encode(`\uFEFF${(await this.text(uri)).replaceAll('\0', '\u2400')}`);
+  }
+
+  private async text(uri: Pick<Uri, 'path' | 'toString'>): Promise<string> {
     try {
       const [, kind, number] = /^\/(branch|context)\/(\d+)\//u.exec(uri.path) ?? [];
       if (kind === undefined || number === undefined) throw new C3Error('input', `There is no document ${uri.toString()}.`);
@@ -56,9 +73,41 @@ class Documents implements TextDocumentContentProvider {
     if (reader === null) throw new C3Error('store', 'The store of this document is gone.');
     return reader;
   }
+
+  watch(): Disposable {
+    return { dispose: () => undefined };
+  }
+
+  readDirectory(): never[] {
+    return [];
+  }
+
+  createDirectory(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  writeFile(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  delete(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  rename(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
 }
 
 /** Registers the documents. */
 export function registerDocuments(store: StoreAccess, engine: Engine): Disposable {
-  return workspace.registerTextDocumentContentProvider(SCHEME, new Documents(store, engine));
+  const documents = new Documents(store, engine);
+  const registered = new Disposables();
+  registered.add(documents);
+  registered.add(workspace.registerFileSystemProvider(SCHEME, documents, { isReadonly: true, isCaseSensitive: true }));
+  return registered;
 }

@@ -10,6 +10,7 @@ import { Engine } from './engine.ts';
 import { Log } from './log.ts';
 import { ModelFolders } from './modelFolders.ts';
 import { ModelPanel, MODEL_VIEW } from './modelPanel.ts';
+import { registerReportEditor } from './reportEditor.ts';
 import { Reports } from './reports.ts';
 import { RunController } from './runController.ts';
 import { RunsTree } from './runsTree.ts';
@@ -50,6 +51,7 @@ export function activate(context: ExtensionContext): void {
     reports,
     services.comparing,
     registerDocuments(store, engine),
+    registerReportEditor(),
     createStatusBar(runs),
     new ConfigurationLanguage(services),
     registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, doctor, model, modelFolders, reports }),

@@ -72,8 +72,9 @@ export function placeOf(reader: Pick<StoreReader, 'run' | 'message' | 'bucketVie
   }
 }
 
-/** The message that a bucket is about: the one that was asked about, or the first of its alternatives. */
+/** The message that a bucket is about: the one that was asked about, else the one of the largest credit, as the side bar opens it, else the first. */
 export function messageOfBucket(reader: Pick<StoreReader, 'bucketView'>, id: number): number | null {
   const { message, alternatives } = reader.bucketView(id);
-  return message ?? alternatives[0]?.decision ?? null;
+  const largest = alternatives.reduce<number>((most, { credit }) => Math.max(most, Math.abs(credit?.value ?? 0)), 0);
+  return message ?? (alternatives.find(({ credit }) => credit !== null && Math.abs(credit.value) === largest) ?? alternatives[0])?.decision ?? null;
 }

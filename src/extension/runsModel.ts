@@ -112,8 +112,12 @@ export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
   }
 }
 
-/** The node of a step or an evaluation; the lists above it are made long enough to hold it. @throws C3Error('input') for a run that is not there */
-export function findRound(reader: Reader, round: Pick<Episode, 'run' | 'phase' | 'iteration'>, limits: Limits): RoundNode | undefined {
+/**
+ * The node of a step or an evaluation; the lists above it are made long enough to hold it.
+ * @returns it with the filter under which the tree holds it: the one in force, or none where that leaves its run out
+ * @throws C3Error('input') for a run that is not there
+ */
+export function findRound(reader: Reader, round: Pick<Episode, 'run' | 'phase' | 'iteration'>, limits: Limits, filter: RunsFilter = NO_FILTER): { readonly node: RoundNode; readonly filter: RunsFilter } | undefined {
   const run = runNode(reader, round.run);
   const found = roundNode(reader, round);
   if (found === undefined) return undefined;
@@ -125,7 +129,7 @@ export function findRound(reader: Reader, round: Pick<Episode, 'run' | 'phase' |
   }
   // Steps are numbered from 1 without gaps.
   if (round.phase === 'train') limits.atLeast(run.id, round.iteration);
-  return found;
+  return { node: found, filter: passes(filter, run) ? filter : NO_FILTER };
 }
 
 function runNode(reader: Pick<Reader, 'path' | 'run'>, id: string): RunNode {
@@ -170,9 +174,10 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
   return [...evaluations('before'), ...withMore(steps, node.id, node, reader.countSteps(run)), ...evaluations('after')];
 }
 
-function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
+/** The episodes of a round. @param lostFirst else they stand in the order in which they were run */
+export function episodes(reader: Reader, node: RoundNode, limits: Limits, lostFirst = false): readonly RunsNode[] {
   const { run, phase, iteration } = node;
-  const shown = reader.episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode, text: reader.message(episode.leaf).text }));
+  const shown = reader.episodes({ run, phase, iteration, lostFirst, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode, text: reader.message(episode.leaf).text }));
   return withMore(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));
 }
 

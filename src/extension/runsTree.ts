@@ -102,13 +102,17 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     return reader === null ? undefined : parentOf(reader, node);
   }
 
-  /** Selects a step or an evaluation, with its episodes open below it, and gives it the focus. @throws C3Error where it is not in the store */
+  /** Selects a step or an evaluation, with its episodes open below it, and gives it the focus; a filter that hides its run goes. @throws C3Error where it is not in the store */
   async showRound(run: string, phase: Phase, iteration: number): Promise<void> {
     const reader = this.store.reader();
-    const node = reader === null ? undefined : findRound(reader, { run, phase, iteration }, this.limits);
-    if (node === undefined) throw new C3Error('input', `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${String(iteration)} of run ${run}: refresh the Runs view.`);
-    this.refresh();
-    await this.view.reveal(node, { select: true, focus: true, expand: true });
+    const found = reader === null ? undefined : findRound(reader, { run, phase, iteration }, this.limits, this.filter);
+    if (found === undefined) throw new C3Error('input', `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${String(iteration)} of run ${run}: refresh the Runs view.`);
+    if (found.filter === this.filter) this.refresh();
+    else {
+      this.clearFilter();
+      void window.setStatusBarMessage('The filter of the Runs view was cleared: it hid this run.', 10_000);
+    }
+    await this.view.reveal(found.node, { select: true, focus: true, expand: true });
   }
 
   getTreeItem(node: RunsNode): TreeItem {

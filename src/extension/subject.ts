@@ -4,6 +4,7 @@ import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { messageOfBucket, type Subject } from './links.ts';
 import { pickRun } from './pick.ts';
+import type { BucketNode } from './bucketsModel.ts';
 import type { EpisodeNode, RunNode } from './runsModel.ts';
 import { oneLine } from './runWords.ts';
 
@@ -27,15 +28,22 @@ export async function subjectOf(reader: StoreReader, argument: unknown, looked: 
   return (await window.showQuickPick(items, { title, placeHolder: 'Of what?' }))?.subject;
 }
 
-function givenSubject(reader: StoreReader, argument: unknown): Subject | undefined {
+/** What an item of a tree or the context of a panel is about; undefined where it is about nothing that can be named. */
+export function givenSubject(reader: StoreReader, argument: unknown): Subject | undefined {
   if (typeof argument === 'string') return { kind: 'run', run: reader.run(argument).id };
   if (!isRecord(argument)) return undefined;
   if (isNode<RunNode>(argument, 'run')) return { kind: 'run', run: argument.run.id };
+  if (isNode<BucketNode>(argument, 'bucket')) return bucketSubject(reader, argument.bucket);
   if (isNode<EpisodeNode>(argument, 'episode')) return { kind: 'message', id: argument.episode.leaf, run: argument.episode.run };
   const [message, bucket] = [numberIn(argument, 'message'), numberIn(argument, 'bucket')];
   if (message !== undefined) return { kind: 'message', id: message, run: reader.message(message).run };
-  const about = bucket === undefined ? null : messageOfBucket(reader, bucket);
-  return bucket === undefined || about === null ? undefined : { kind: 'bucket', id: bucket, run: reader.message(about).run };
+  return bucket === undefined ? undefined : bucketSubject(reader, bucket);
+}
+
+/** A bucket without a message leads nowhere. */
+function bucketSubject(reader: Pick<StoreReader, 'bucketView' | 'message'>, bucket: number): Subject | undefined {
+  const about = messageOfBucket(reader, bucket);
+  return about === null ? undefined : { kind: 'bucket', id: bucket, run: reader.message(about).run };
 }
 
 function numberIn(argument: Readonly<Record<string, unknown>>, key: string): number | undefined {

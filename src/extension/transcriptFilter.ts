@@ -20,7 +20,8 @@ function signOf(credit: number | null): NonNullable<TranscriptFilter['credit']> 
   return credit > 0 ? 'positive' : credit < 0 ? 'negative' : 'zero';
 }
 
-function outcomeOf(value: number | null): NonNullable<TranscriptFilter['outcome']> {
+/** How an episode, or a message by the mean of its episodes, ended. */
+export function outcomeOf(value: number | null): NonNullable<TranscriptFilter['outcome']> {
   if (value === null) return 'none';
   return value >= 1 ? 'won' : value <= 0 ? 'lost' : 'between';
 }

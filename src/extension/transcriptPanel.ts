@@ -1,5 +1,5 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
-import { CancellationTokenSource, commands, type WebviewPanel } from 'vscode';
+import { CancellationTokenSource, commands, window, type WebviewPanel } from 'vscode';
 import { estimatesOf } from '../report/estimates.ts';
 import { AS_RECORDED } from '../shared/continuation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
@@ -23,6 +23,7 @@ import {
 } from '../shared/transcriptProtocol.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { continuationsOf } from './continuations.ts';
+import { costliestMessage } from './costliest.ts';
 import { Disposables } from './disposables.ts';
 import type { Services } from './services.ts';
 import { replayDefaults } from './settings.ts';
@@ -57,6 +58,8 @@ export class TranscriptPanel {
   private protocols: ProtocolReader | null = null;
   private replay: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
+  /** The message that cost the most, and the one of whose episode it was: while it is selected, that episode is meant. */
+  private costliest: { readonly message: number; readonly of: number | null } | null = null;
 
   constructor(panel: WebviewPanel, services: Services, target: TranscriptTarget, selected: number | null) {
     this.panel = panel;
@@ -102,6 +105,20 @@ export class TranscriptPanel {
     });
   }
 
+  /** Selects the message that cost the most: of the episode of the selected message, else of the transcript. @param orSay whether to say so where there is none */
+  goToCostliestMessage({ orSay = true }: { readonly orSay?: boolean } = {}): void {
+    this.guarded(() => {
+      const of = this.costliest !== null && this.costliest.message === this.selected ? this.costliest.of : this.selected;
+      const found = costliestMessage(this.reader(), this.target, of);
+      if (typeof found === 'string') {
+        if (orSay) void window.showInformationMessage(found);
+        return;
+      }
+      this.costliest = { message: found, of };
+      this.show(this.target, found);
+    });
+  }
+
   /** Replays a message with the defaults of the settings. */
   replayMessage(message: number): void {
     const { alternatives, replays } = replayDefaults();
@@ -122,6 +139,7 @@ export class TranscriptPanel {
       case 'copyLink': void commands.executeCommand(`c3.${message.type}`, { message: message.message }); break;
       case 'chooseModel': this.later(this.chooseModel()); break;
       case 'cancelReplay': this.cancellation?.cancel(); break;
+      case 'goToCostliest': this.goToCostliestMessage(); break;
       case 'locateRow': this.locateRow(message.revision, message.index); break;
       case 'search': if (message.revision === this.revision) this.door.post({ type: 'found', revision: this.revision, hits: this.reading().search(this.reader(), message.query) }); break;
       case 'compare': this.compare(message.message); break;

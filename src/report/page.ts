@@ -2,12 +2,15 @@
 import type { Interval } from '../shared/records.ts';
 import { escaped, NOT_MEASURED } from './words.ts';
 
-/** @param title text @param content markup of the page's main part @param style rules beside those that all pages share @param landscape how it is printed */
-export function page(title: string, content: string, style = '', landscape = false): string {
-  return `<!doctype html>
+/** How every page begins; what stands here forbids scripts and anything from elsewhere in what follows. */
+const HEAD = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escaped(title)}</title><style>${STYLE}${style}@page { size: A4${landscape ? ' landscape' : ''}; margin: 12mm; }
+`;
+
+/** @param title text @param content markup of the page's main part @param style rules beside those that all pages share @param landscape how it is printed */
+export function page(title: string, content: string, style = '', landscape = false): string {
+  return `${HEAD}<title>${escaped(title)}</title><style>${STYLE}${style}@page { size: A4${landscape ? ' landscape' : ''}; margin: 12mm; }
 </style></head><body><main>
 ${content}
 </main></body></html>
@@ -24,8 +27,15 @@ export function table(label: string, head: readonly string[], lines: readonly st
   return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(label)}"><table${kind === '' ? '' : ` class="${kind}"`}><thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join('')}</tr></thead>${lines.join('')}</table></div>`;
 }
 
-/** The same page in the editor's own colours, for a webview: those follow its theme, where the reader's system may be of another. */
-export function inEditor(html: string): string {
+/**
+ * The page to show in the editor for a file, in the editor's own colours: those follow its theme, where the reader's system may be of another.
+ * A file that is gone, or none of ours, is told in one sentence: only what begins as our pages do is kept from scripts and the network.
+ * @param content null where it cannot be read
+ */
+export function shownInEditor(name: string, content: string | null): string {
+  const html = content?.startsWith(HEAD) === true ? content : page(name, `<p>${escaped(content === null
+    ? `The report ${name} cannot be read any more: export it again, or close this tab.`
+    : `The file ${name} is no report that this version of C3 wrote: open it as text, or in a browser.`)}</p>`);
   return html.replace('</style>', `${EDITOR_STYLE}</style>`);
 }
 

@@ -3,7 +3,7 @@ import { findingPage } from './findingPage.ts';
 import { runPage } from './runPage.ts';
 import type { FindingReport, RunReport } from './types.ts';
 
-export { inEditor } from './page.ts';
+export { shownInEditor } from './page.ts';
 export { findingReport } from './finding.ts';
 export { runReport } from './run.ts';
 export type { FindingReport, RunReport } from './types.ts';

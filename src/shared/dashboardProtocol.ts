@@ -17,13 +17,15 @@ const runs = list(run, COMPARED_MOST);
 
 /** What the panel keeps across a reload. */
 export const isDashboardState = object({
-  version: literal(3),
+  version: literal(4),
   run: nullable(run),
   compared: runs,
   /** The charts whose tables are open. */
   tables: list(text(200), 100),
   /** Over how many steps drawn lines are averaged. */
   smoothing: literal('automatic', 'none', '10', '50'),
+  /** Steps of each run that a paused view shows, the chosen run first; null while it goes on. */
+  paused: nullable(list(integer(), COMPARED_MOST + 1)),
   /** Pixels scrolled down. */
   scroll: integer(),
 });

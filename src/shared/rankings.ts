@@ -1,5 +1,6 @@
 /** Buckets in the order in which they are worth looking at. */
 import type { OtherContinuation } from './continuation.ts';
+import { list, literal, object, text, type Guarded } from './guard.ts';
 import type { BucketOrigin, Credit } from './records.ts';
 
 /** credit: largest credit by amount first; spread: returns furthest apart first; distance: replacing and removing a message disagree most first. */
@@ -35,6 +36,31 @@ export interface RankedBucket {
   readonly removal: Removal | null;
   /** How it was continued where that is not how its message was made. */
   readonly continuation: OtherContinuation | null;
+}
+
+/** Which buckets of a run are shown: nothing chosen of a kind leaves that kind open. */
+export const isBucketFilter = object({
+  roles: list(text(200), 200),
+  origins: list(literal('training', 'request', 'diagnostic'), 3),
+  /** Whether any of its messages has a credit. */
+  credit: list(literal('measured', 'not measured'), 2),
+});
+export type BucketFilter = Guarded<typeof isBucketFilter>;
+
+export const ALL_BUCKETS: BucketFilter = { roles: [], origins: [], credit: [] };
+
+/** So many buckets of a run are alike in all that they can be filtered by. */
+export interface BucketKind {
+  readonly role: string;
+  readonly origin: BucketOrigin;
+  readonly credit: BucketFilter['credit'][number];
+  readonly count: number;
+}
+
+/** Whether a bucket of this kind is shown. */
+export function passes({ roles, origins, credit }: BucketFilter, kind: BucketKind): boolean {
+  const open = (chosen: readonly string[], value: string): boolean => chosen.length === 0 || chosen.includes(value);
+  return open(roles, kind.role) && open(origins, kind.origin) && open(credit, kind.credit);
 }
 
 /** How far replacing and removing a message disagree on what it is worth. */

@@ -242,6 +242,8 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('cancelReplay') }),
   // Where a row stands, to bring it into sight.
   object({ type: literal('locateRow'), revision: integer(), index: integer() }),
+  // Select the message that cost the most.
+  object({ type: literal('goToCostliest') }),
   object({ type: literal('search'), revision: integer(), query: text(QUERY_LIMIT) }),
   // Mark a message to be compared, or compare the marked one with it.
   object({ type: literal('compare'), message: integer() }),

@@ -1,5 +1,5 @@
 /** Reading buckets by rank: which choice mattered most, and where replacing and removing a message disagree. */
-import { distanceOf, type RankedBucket, type Removal } from '../shared/rankings.ts';
+import { ALL_BUCKETS, distanceOf, type BucketFilter, type BucketKind, type RankedBucket, type Removal } from '../shared/rankings.ts';
 import type { Credit } from '../shared/records.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import { SHOWN_FIRST } from './readMessages.ts';
@@ -53,17 +53,38 @@ const REMOVALS = `
     (SELECT value FROM credit WHERE credit.bucket = iif(others, pair.bucket, own) AND credit.decision = message ${SHOWN_FIRST}) AS replace
   FROM pair WHERE kept IS NOT NULL AND gone IS NOT NULL ORDER BY bucket`;
 
+/** A filter as the statements take it: lists in JSON, null for what is left open. */
+interface Sieve {
+  readonly roles: string | null;
+  readonly origins: string | null;
+  readonly measured: 0 | 1 | null;
+}
+type Ranking = Sieve & Page & { readonly run: string; readonly without: string };
+
+/** Whether the rows `bucket_measure` and `bucket` pass a sieve. */
+const PASSES = `
+  (@roles IS NULL OR event_type IN (SELECT value FROM json_each(@roles))) AND (@origins IS NULL OR origin IN (SELECT value FROM json_each(@origins)))
+  AND (@measured IS NULL OR (credit IS NOT NULL) = @measured)`;
+
 /** The readers of rankings. */
-export function rankingReaders(session: Session, continuationOf: ContinuationOf): Pick<StoreReader, 'rankedBuckets'> {
+export function rankingReaders(session: Session, continuationOf: ContinuationOf): Pick<StoreReader, 'rankedBuckets' | 'bucketKinds'> {
   const { db } = session;
-  const byRank = (column: string): ((query: { run: string; without: string } & Page) => number[]) => {
-    const statement = db.prepare<[{ run: string; without: string } & Page], number>(`
-      SELECT bucket FROM bucket_measure WHERE run = @run AND bucket NOT IN (SELECT value FROM json_each(@without))
+  // A cross join is walked from left to right: in the order of the index, and no further than the page.
+  const byRank = (column: string): ((query: Ranking) => number[]) => {
+    const statement = db.prepare<[Ranking], number>(`
+      SELECT bucket FROM bucket_measure CROSS JOIN bucket ON bucket.id = bucket_measure.bucket
+      WHERE bucket_measure.run = @run AND bucket NOT IN (SELECT value FROM json_each(@without)) AND ${PASSES}
       ORDER BY ${column} DESC, bucket LIMIT @limit OFFSET @offset`).pluck();
     return (query) => statement.all(query);
   };
   const byCredit = byRank('credit');
   const bySpread = byRank('variance');
+  const passing = db.prepare<[Sieve & { readonly buckets: string }], number>(`
+    SELECT bucket.id FROM json_each(@buckets) AS asked CROSS JOIN bucket ON bucket.id = asked.value CROSS JOIN bucket_measure ON bucket_measure.bucket = bucket.id
+    WHERE ${PASSES}`).pluck();
+  const kinds = db.prepare<[string], BucketKind>(`
+    SELECT event_type AS role, origin, iif(credit IS NULL, 'not measured', 'measured') AS credit, count(*) AS count
+    FROM bucket CROSS JOIN bucket_measure ON bucket_measure.bucket = bucket.id WHERE bucket.run = ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`);
   const measured = db.prepare<[number], MeasuredRow>(MEASURED);
   const removals = db.prepare<[string], RemovalRow>(REMOVALS);
   const named = db.prepare<[{ bucket: number; message: number }], MessageRow>(`${MESSAGE} WHERE decision.id = @message`);
@@ -107,17 +128,26 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
   }
 
   return {
-    rankedBuckets: guarded(session, ({ run, order, ...page }: RankingQuery) => {
+    rankedBuckets: guarded(session, ({ run, order, filter = ALL_BUCKETS, ...page }: RankingQuery) => {
       const { offset, limit } = checkedPage(page);
+      const sieve = sieveOf(filter);
       const removal = removed(run);
       if (order !== 'distance') {
-        return (order === 'credit' ? byCredit : bySpread)({ run, without: '[]', offset, limit }).map((bucket) => ranked(bucket, removal.get(bucket) ?? null, false));
+        return (order === 'credit' ? byCredit : bySpread)({ run, without: '[]', ...sieve, offset, limit }).map((bucket) => ranked(bucket, removal.get(bucket) ?? null, false));
       }
-      const first = [...removal.keys()].slice(offset, offset + limit);
-      const rest = byCredit({ run, without: JSON.stringify([...removal.keys()]), offset: Math.max(0, offset - removal.size), limit: limit - first.length });
+      const buckets = JSON.stringify([...removal.keys()]);
+      const kept = new Set(passing.all({ buckets, ...sieve }));
+      const first = [...removal.keys()].filter((bucket) => kept.has(bucket)).slice(offset, offset + limit);
+      const rest = byCredit({ run, without: buckets, ...sieve, offset: Math.max(0, offset - kept.size), limit: limit - first.length });
       return [...first, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, true));
     }),
+    bucketKinds: guarded(session, (run) => kinds.all(run)),
   };
+}
+
+function sieveOf({ roles, origins, credit: [credit, ...both] }: BucketFilter): Sieve {
+  const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : JSON.stringify(values));
+  return { roles: listed(roles), origins: listed(origins), measured: credit === undefined || both.length > 0 ? null : credit === 'measured' ? 1 : 0 };
 }
 
 function creditOf({ estimator, value, low, high, n, evaluatorCalls, interval }: MessageRow): Credit | null {

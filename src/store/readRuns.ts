@@ -17,6 +17,10 @@ const RUN = `
   SELECT id, method, seed, status, created_at AS createdAt, finished_at AS finishedAt, planned_steps AS plannedSteps, title, summary,
     (SELECT count(*) FROM step WHERE step.run = run.id AND metrics IS NOT NULL) AS steps
   FROM run`;
+const EPISODES = `
+  SELECT episode.id, run, phase, iteration, uid_sha AS instance, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
+  FROM episode JOIN instance ON instance.id = episode.instance
+  WHERE run = @run AND phase = @phase AND iteration = @iteration`;
 const SNAPSHOT = 'SELECT weights AS id, run, iteration, base, file FROM snapshot';
 
 /** The readers of runs and what belongs to them. */
@@ -36,10 +40,9 @@ export function runReaders(session: Session): RunReaders {
   const snapshotsOfRun = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE run = ? AND iteration <> ${String(OTHER_MODEL)} ORDER BY iteration, id`);
   const instance = db.prepare<[string], InstanceRow>('SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?');
   const environment = db.prepare<[number], NumericEnvironment>('SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?');
-  const episodes = db.prepare<[Round & Page], Episode>(`
-    SELECT episode.id, run, phase, iteration, uid_sha AS instance, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
-    FROM episode JOIN instance ON instance.id = episode.instance
-    WHERE run = @run AND phase = @phase AND iteration = @iteration ORDER BY episode.id LIMIT @limit OFFSET @offset`);
+  const episodes = db.prepare<[Round & Page], Episode>(`${EPISODES} ORDER BY episode.id LIMIT @limit OFFSET @offset`);
+  const lostFirst = db.prepare<[Round & Page], Episode>(`
+    ${EPISODES} ORDER BY CASE WHEN return IS NULL THEN 3 WHEN return >= 1 THEN 2 WHEN return <= 0 THEN 0 ELSE 1 END, episode.id LIMIT @limit OFFSET @offset`);
   const countEpisodes = db.prepare<[Round], number>('SELECT count(*) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration').pluck();
   const masked = db.prepare<[string], number>(`SELECT count(*) FROM episode WHERE run = ? AND phase <> 'replay' AND return IS NULL`).pluck();
   const counts = db.prepare<[], StoreCounts>(`
@@ -58,7 +61,7 @@ export function runReaders(session: Session): RunReaders {
     snapshotsOfRun: guarded(session, (of) => snapshotsOfRun.all(of)),
     instance: guarded(session, (uidSha) => instanceOf(instance.get(uidSha) ?? notFound(session, 'instance', uidSha))),
     environment: guarded(session, (id) => environment.get(id) ?? notFound(session, 'environment', id)),
-    episodes: guarded(session, (query) => episodes.all({ ...query, ...checkedPage(query) })),
+    episodes: guarded(session, ({ run: of, phase, iteration, lostFirst: sorted = false, ...page }) => (sorted ? lostFirst : episodes).all({ run: of, phase, iteration, ...checkedPage(page) })),
     countEpisodes: guarded(session, (round) => countEpisodes.get(round) ?? 0),
     maskedEpisodes: guarded(session, (of) => masked.get(of) ?? 0),
     counts: guarded(session, () => counts.get() ?? notFound(session, 'row of', 'counts')),

@@ -5,6 +5,7 @@ import { diagnosticReaders } from './diagnostics.ts';
 import { labelReaders } from './labels.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
+import { costliestReaders } from './readCostliest.ts';
 import { continuationReader } from './readContinuations.ts';
 import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
@@ -72,6 +73,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),
       ...factReaders(session, treeOf),
+      ...costliestReaders(session),
       ...bucketReaders(session, treeOf, creditReader(session), continuationOf),
       ...rankingReaders(session, continuationOf),
       close,

@@ -1,6 +1,6 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
 import type { BucketOrigin, Credit, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records.ts';
-import type { BucketOrder } from '../shared/rankings.ts';
+import type { BucketFilter, BucketOrder } from '../shared/rankings.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
 export type Page = Readonly<Record<'offset' | 'limit', number>>;
@@ -56,6 +56,19 @@ export interface BucketQuery {
 export interface RankingQuery extends Page {
   readonly run: string;
   readonly order: BucketOrder;
+  /** Which of them; all where it is left out. */
+  readonly filter?: BucketFilter;
+}
+
+/** Episodes of a round: in the order in which they were appended, or the lost ones first, then those in between, the won ones and the masked ones. */
+export interface EpisodeQuery extends Round, Page {
+  readonly lostFirst?: boolean;
+}
+
+/** A message with what it was worth. */
+export interface CreditedMessage {
+  readonly message: number;
+  readonly value: number;
 }
 
 export interface SearchQuery extends Page {

@@ -1,10 +1,10 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
 import type { OtherContinuation } from '../shared/continuation.ts';
-import type { RankedBucket } from '../shared/rankings.ts';
+import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
-  Page, Round, TreeGroup, ContextInstance, GroupOutline, MessageFacts, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
+  Page, Round, TreeGroup, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
@@ -39,8 +39,8 @@ export interface StoreReader {
   /** The instance of a uidSha. */
   instance(uidSha: string): Instance;
   environment(id: number): NumericEnvironment;
-  /** Episodes of a round in the order in which they were appended. */
-  episodes(query: Round & Page): Episode[];
+  /** Episodes of a round. */
+  episodes(query: EpisodeQuery): Episode[];
   countEpisodes(round: Round): number;
   /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
   maskedEpisodes(run: string): number;
@@ -66,6 +66,10 @@ export interface StoreReader {
   transcript(query: TreeGroup & Page): MessagePage;
   /** The shape of a transcript tree; what it shows is read by windows. */
   outline(group: TreeGroup): GroupOutline;
+  /** The message with the smallest credit in a transcript tree; null where none was measured. */
+  costliestOf(group: TreeGroup): CreditedMessage | null;
+  /** The same among the messages on the way to a message, and those that continue it in its own round. */
+  costliestThrough(message: number): CreditedMessage | null;
   /** Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter or digit finds nothing. */
   searchMessages(query: SearchQuery): FoundMessages;
 
@@ -96,6 +100,8 @@ export interface StoreReader {
   countBuckets(query: BucketQuery): number;
   /** Buckets of a run by what they are ranked by, largest first; those where it was not measured stand last. */
   rankedBuckets(query: RankingQuery): RankedBucket[];
+  /** How many buckets of each kind a run has, roles in alphabetical order. */
+  bucketKinds(run: string): BucketKind[];
   bucket(id: number): Bucket;
   /** Replays of a bucket by alternative and m. */
   replaysOfBucket(bucket: number): Replay[];

@@ -12,7 +12,7 @@ import { Hold } from './hold.ts';
 import type { Target } from './lines.ts';
 import { ledgerTable, outcomeTable, stageWords } from './summary.ts';
 import { SMOOTHINGS, type Smoothing } from './smoothing.ts';
-import { onlyRuns, plainTitle, stepsBetween, viewOf, withWindow, type StepsByRun, type View } from './view.ts';
+import { asItStood, onlyRuns, plainTitle, stepCounts, stepsBetween, viewOf, withWindow, type StepsByRun, type View } from './view.ts';
 
 const TYPES: readonly string[] = ['snapshot', 'steps', 'empty', 'failed'] satisfies readonly DashboardFromHost['type'][];
 
@@ -56,6 +56,8 @@ export class DashboardPanel {
   private asked = true;
   /** Where to scroll back to; null once that is done, or somebody scrolls. */
   private scroll: number | null = null;
+  /** How many steps of each run a view showed that was paused when its page was thrown away; null for any other view. */
+  private stood: readonly number[] | null = null;
   private keeping: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement, host: Host<DashboardToHost>) {
@@ -75,6 +77,8 @@ export class DashboardPanel {
     if (isDashboardState(state)) {
       this.smoothing = state.smoothing;
       this.scroll = state.scroll;
+      this.stood = state.paused;
+      if (this.stood !== null) this.hold.hold(PAUSED);
     }
     // Who scrolls before everything is drawn has chosen a place already.
     for (const kind of ['wheel', 'keydown', 'pointerdown']) window.addEventListener(kind, () => { this.scroll = null; }, { passive: true });
@@ -129,9 +133,14 @@ export class DashboardPanel {
     if (this.snapshot === null) return;
     const view = viewOf(this.snapshot, this.steps);
     // What the reader asked for is shown whatever holds the view, until its steps are there.
-    if (this.hold.offer(view, this.asked)) this.draw();
+    if (this.hold.offer(this.stood === null || !this.asked ? view : asItStood(view, this.stood), this.asked)) this.draw();
     this.drawnAt = performance.now();
-    if (this.hold.shown !== null && isWhole(view)) this.asked = false;
+    if (this.asked && isWhole(view)) {
+      this.asked = false;
+      // What came since waits, as if the page had been there.
+      this.hold.offer(view);
+      this.keep();
+    }
     this.drawWaiting();
   }
 
@@ -148,7 +157,7 @@ export class DashboardPanel {
   private scrollBack(view: View): void {
     if (this.scroll === null) return;
     window.scrollTo(0, this.scroll);
-    if (isWhole(view)) this.scroll = null;
+    if (isWhole(view, this.stood)) this.scroll = null;
   }
 
   private drawLegend(anew = false): void {
@@ -171,6 +180,8 @@ export class DashboardPanel {
   private togglePause(): void {
     if (this.hold.has(PAUSED)) this.release(PAUSED);
     else this.hold.hold(PAUSED);
+    this.stood = null;
+    this.keep();
     this.spoken.textContent = this.hold.has(PAUSED) ? 'Paused: the charts hold still.' : 'The charts go on.';
     this.drawWaiting();
   }
@@ -227,7 +238,7 @@ export class DashboardPanel {
 
   private choose(run: string): void {
     if (run === this.snapshot?.run.id) return;
-    this.asked = true;
+    this.ask();
     this.host.post({ type: 'choose', run });
   }
 
@@ -238,16 +249,24 @@ export class DashboardPanel {
   }
 
   private compare(runs: readonly string[]): void {
-    this.asked = true;
+    this.ask();
     this.host.post({ type: 'compare', runs });
+  }
+
+  /** Something else is to be seen: what a pause held is over. */
+  private ask(): void {
+    this.asked = true;
+    this.stood = null;
   }
 
   private keep(): void {
     if (this.snapshot === null) return;
-    this.host.setState({ version: 3, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing, scroll: this.scroll ?? Math.round(window.scrollY) });
+    const { shown } = this.hold;
+    const paused = this.hold.has(PAUSED) ? this.stood ?? (shown === null ? null : stepCounts(shown)) : null;
+    this.host.setState({ version: 4, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing, paused, scroll: this.scroll ?? Math.round(window.scrollY) });
   }
 }
 
-/** Whether every step of the runs shown has arrived. */
-const isWhole = ({ runs }: View): boolean => runs.every(({ record, rows }) => rows.length >= Math.min(record.steps, STEPS_MOST));
+/** Whether every step of the runs shown has arrived, or as many as are to be shown. */
+const isWhole = ({ runs }: View, counts: readonly number[] | null = null): boolean => runs.every(({ record, rows }, index) => rows.length >= Math.min(record.steps, STEPS_MOST, counts?.[index] ?? Infinity));
 const runsOf = ({ runs }: View): string => runs.map(({ record }) => record.id).join(' ');

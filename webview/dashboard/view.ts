@@ -26,6 +26,16 @@ export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
   return { snapshot, runs };
 }
 
+/** How many steps of each run a view shows. */
+export function stepCounts({ runs }: View): readonly number[] {
+  return runs.map(({ rows }) => rows.length);
+}
+
+/** The view as it was when it showed so many steps of each run. */
+export function asItStood(view: View, counts: readonly number[]): View {
+  return { ...view, runs: view.runs.map((run, index) => ({ ...run, rows: run.rows.slice(0, counts[index]) })) };
+}
+
 /** The steps with a window added; as they were where it does not go on from their end. */
 export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): StepsByRun {
   const known = steps.get(run) ?? [];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { bucketsOf, type BucketsNode } from '../../../src/extension/bucketsModel.ts';
-import { alternativeDescription, alternativeLabel, bucketDescription, bucketLabel, bucketSpoken, bucketTooltip, figureOf, signed } from '../../../src/extension/bucketWords.ts';
+import { alternativeDescription, alternativeLabel, bucketChoices, bucketDescription, bucketFilterWords, bucketLabel, bucketSpoken, bucketTooltip, figureOf, signed } from '../../../src/extension/bucketWords.ts';
 import { counted, filterWords, isFiltering, isRunsFilter, NO_FILTER, passes } from '../../../src/extension/runsFilter.ts';
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../src/extension/runsModel.ts';
-import type { RankedBucket } from '../../../src/shared/rankings.ts';
+import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../src/shared/rankings.ts';
 import { addRun, addTree, instance, LEDGER, RUN, temporaryStore } from './storeFixture.ts';
 
 const store = temporaryStore();
@@ -39,6 +39,24 @@ test('the buckets of a run come by rank and in pages, and each opens at the mess
   const messages = bucketsOf(writer, RUN, 'credit', first, limits);
   assert.deepEqual(messages.map((node: BucketsNode) => node.kind === 'alternative' && [node.message, alternativeLabel(node.alternative), alternativeDescription(node.alternative)]), [[first.message, '+0.99, return 0.50', 'plan 0']]);
   assert.deepEqual(bucketsOf(writer, 'newer', 'credit', null, limits), []);
+});
+
+test('a filtered view holds the buckets that pass, counts those that are left, and says what it is filtered for', () => {
+  const limits = new Limits();
+  const plans = { ...ALL_BUCKETS, roles: ['reasoner'] };
+  const shown = bucketsOf(writer, RUN, 'credit', null, limits, plans);
+  assert.equal(shown.length, PAGE, 'one plan for each question, and no "Load more"');
+  assert.ok(shown.every((node) => node.kind === 'bucket' && node.ranked.eventType === 'reasoner'));
+  assert.deepEqual(bucketsOf(writer, RUN, 'credit', null, limits, { ...ALL_BUCKETS, origins: ['request'] }), []);
+  const choices = bucketChoices(writer.bucketKinds(RUN));
+  assert.deepEqual(choices.map(({ title, choices: of }) => [title, of.map(({ label, count }) => [label, count])]), [
+    ['Role', [['actor', PAGE], ['reasoner', PAGE]]], ['Where they come from', [['training', 2 * PAGE]]], ['Credit', [['not measured', PAGE], ['measured', PAGE]].map(([label, count]) => [`credit ${String(label)}`, count])],
+  ]);
+  const filter = choices.flatMap(({ choices: of }) => of).reduce((chosen, choice) => (choice.label === 'actor' || choice.label.startsWith('credit') ? choice.addTo(chosen) : chosen), ALL_BUCKETS);
+  assert.ok(isBucketFilter(filter));
+  assert.equal(bucketFilterWords(filter), 'actor, credit not measured, credit measured');
+  assert.deepEqual(choices.flatMap(({ choices: of }) => of.filter((choice) => choice.isIn(filter)).map(({ label }) => label)), ['actor', 'credit not measured', 'credit measured']);
+  assert.ok(!isBucketFilter({ ...ALL_BUCKETS, origins: ['elsewhere'] }), 'what a window kept is checked');
 });
 
 const RANKED: RankedBucket = {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { RunOutcomes } from '../../../src/extension/runOutcomes.ts';
+import { NO_FILTER } from '../../../src/extension/runsFilter.ts';
 import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../src/extension/runsModel.ts';
 import { StepHistories } from '../../../src/extension/stepHistories.ts';
 import type { Ledger, RunSummary } from '../../../src/shared/records.ts';
@@ -94,7 +95,7 @@ test('a finished run is one outcome: its accuracy at the end against the tokens 
 
 test('the side bar finds any round, far down a list or not, and the way up from it', () => {
   const limits = new Limits();
-  const step = findRound(writer, { run: RUN, phase: 'train', iteration: 150 }, limits);
+  const step = findRound(writer, { run: RUN, phase: 'train', iteration: 150 }, limits)?.node;
   assert.deepEqual([step?.id, step?.episodes], [`${RUN}/train/150`, 2]);
   assert.ok(step);
   const run = parentOf(writer, step);
@@ -105,8 +106,15 @@ test('the side bar finds any round, far down a list or not, and the way up from 
   const [episode] = childrenOf(writer, step, limits);
   assert.ok(episode?.kind === 'episode');
   assert.equal(parentOf(writer, episode)?.id, step.id);
-  assert.equal(findRound(writer, { run: RUN, phase: 'evaluate', iteration: 1 }, limits)?.label, 'Evaluation before, greedy');
+  assert.equal(findRound(writer, { run: RUN, phase: 'evaluate', iteration: 1 }, limits)?.node.label, 'Evaluation before, greedy');
   for (const [phase, iteration] of [['train', STEPS + 9], ['train', 0], ['evaluate', 3], ['evaluate', 9], ['replay', 1]] as const) assert.equal(findRound(writer, { run: RUN, phase, iteration }, limits), undefined);
   assert.equal(limits.of(RUN), 2 * PAGE);
+  // A filter stays where the tree holds the round under it; else it has to go, or the round could not be shown.
+  for (const [words, stays] of [['', true], [RUN, true], ['nothing like it', false]] as const) {
+    const filter = { ...NO_FILTER, words };
+    const found = findRound(writer, { run: RUN, phase: 'train', iteration: 150 }, limits, filter);
+    assert.equal(found?.filter === filter, stays, words);
+    assert.ok(childrenOf(writer, null, limits, found?.filter).some(({ id }) => id === RUN), 'the tree holds the run');
+  }
   assert.throws(() => findRound(writer, { run: 'none', phase: 'train', iteration: 1 }, limits), /no run none/);
 });

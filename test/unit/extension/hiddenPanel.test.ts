@@ -5,6 +5,7 @@ import { registerHooks } from 'node:module';
 import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { TAXONOMY_THRESHOLDS } from '../../../src/shared/taxonomy.ts';
+import { modelFacts, runPlan } from './modelFixture.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from './storeFixture.ts';
 
 // What these modules take from the editor when they are loaded.
@@ -13,6 +14,7 @@ registerHooks({
   resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
 });
 const { Dashboard } = await import('../../../src/extension/dashboardPanel.ts');
+const { ModelPanel } = await import('../../../src/extension/modelPanel.ts');
 const { TaxonomyPanels } = await import('../../../src/extension/taxonomyPanels.ts');
 const { TranscriptPanels } = await import('../../../src/extension/transcriptPanels.ts');
 
@@ -58,6 +60,10 @@ class Panel {
   }
 }
 
+const FOLDER = '/models/qwen';
+/** Tells what a folder holds, and tests it without end; nothing else is asked of an engine here. */
+const MODEL_ENGINE = { inspectModel: () => Promise.resolve(modelFacts(FOLDER)), plan: () => Promise.resolve(runPlan(['weights'])), testModel: () => new Promise(() => undefined) };
+
 /** Services that count how often the store is asked for. */
 function services(): { readonly parts: never; readonly change: () => void; reads: number } {
   const events = new EventEmitter();
@@ -67,7 +73,7 @@ function services(): { readonly parts: never; readonly change: () => void; reads
   };
   const counted = {
     reads: 0,
-    change: () => { events.emit('store'); events.emit('run'); },
+    change: () => { events.emit('store'); events.emit('run'); events.emit('test', { folder: FOLDER, progress: { kind: 'load', done: 1, total: 2 } }); },
     parts: {
       extensionUri: 'extension',
       log: { error: () => undefined },
@@ -75,7 +81,7 @@ function services(): { readonly parts: never; readonly change: () => void; reads
       comparing: { marked: null, onDidMark: on('mark') },
       thresholds: { get: () => TAXONOMY_THRESHOLDS },
       runs: { onDidChange: on('run'), current: null },
-      engine: { onReplayProgress: on('replay'), unavailable: () => null, client: () => { throw new Error('not asked for'); } },
+      engine: { onReplayProgress: on('replay'), onTestModelProgress: (listener: (of: unknown) => void) => { events.on('test', listener); return { dispose: () => { events.off('test', listener); } }; }, unavailable: () => null, client: () => MODEL_ENGINE },
     } as never,
   };
   return counted;
@@ -92,7 +98,7 @@ const CASES = { verdict: null, role: null, labels: 'all' };
 const KINDS = {
   dashboard: {
     make: (parts: never) => new Dashboard(parts, () => Promise.resolve()),
-    state: { version: 3, run: RUN, compared: [], tables: [], smoothing: 'none', scroll: 0 },
+    state: { version: 4, run: RUN, compared: [], tables: [], smoothing: 'none', paused: null, scroll: 0 },
     ready: { type: 'ready' },
   },
   transcript: {
@@ -105,6 +111,13 @@ const KINDS = {
     state: { version: 2, run: RUN, filter: CASES, limit: 50, opened: null, finding: null, draft: null, scroll: 0 },
     ready: { type: 'ready', filter: CASES, limit: 50 },
   },
+  model: {
+    make: (parts: never) => new ModelPanel(parts, { remember: () => Promise.resolve() } as never),
+    state: { version: 1, folder: FOLDER, settings: { adapterRank: 16, device: 'cpu' } },
+    ready: { type: 'ready' },
+    // What goes on while it is hidden.
+    begin: { type: 'test' },
+  },
 } as const;
 
 /** What goes on in turns of its own comes to its end. */
@@ -112,20 +125,24 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate();
 }
 
-for (const [name, { make, state, ready }] of Object.entries(KINDS)) {
-  test(`${name}: while it is hidden nothing is sent and nothing is read, and its page gets all when it is shown again`, async () => {
+for (const [name, { make, state, ready, ...more }] of Object.entries(KINDS)) {
+  test(`${name}: while it is hidden nothing is sent and nothing is read, and its page gets all when it is shown again`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const counted = services();
     const panel = new Panel();
     make(counted.parts).restore(panel as never, state);
     assert.equal(panel.sent(), 0, 'a page that has not said "ready" does not listen');
     panel.says(ready);
+    if ('begin' in more) panel.says(more.begin);
     await settle();
+    t.mock.timers.tick(1000);
     const shown = panel.sent();
     assert.ok(shown > 0);
     panel.show(false);
     const reads = counted.reads;
     for (let time = 0; time < 20; time++) counted.change();
     await settle();
+    t.mock.timers.tick(1000);
     assert.deepEqual([panel.sent(), counted.reads], [shown, reads]);
     panel.show(true);
     panel.says(ready);

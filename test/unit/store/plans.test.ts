@@ -49,8 +49,8 @@ test('pages of buckets and what belongs to one context come from an index in ord
     [/FROM bucket WHERE run = @run AND origin = .* UNION ALL/u, /bucket_origin \(run=\? AND origin=\?\)/u],
     [/AND context_key = @contextKey/u, /bucket_context \(run=\? AND event_type=\? AND context_key=\?\)/u],
     [/AND origin = 'request' AND bucket.instance/u, /bucket_origin \(run=\? AND origin=\?\)/u],
-    [/FROM bucket_measure WHERE .* ORDER BY credit DESC/u, /bucket_measure_credit \(run=\?\)/u],
-    [/FROM bucket_measure WHERE .* ORDER BY variance DESC/u, /bucket_measure_variance \(run=\?\)/u],
+    [/FROM bucket_measure CROSS JOIN .* ORDER BY credit DESC/u, /bucket_measure_credit \(run=\?\)/u],
+    [/FROM bucket_measure CROSS JOIN .* ORDER BY variance DESC/u, /bucket_measure_variance \(run=\?\)/u],
     [/ORDER BY message_search.rowid DESC/u, /VIRTUAL TABLE/u],
   ] as const;
   for (const [statement, index] of ordered) {

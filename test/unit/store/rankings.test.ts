@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { BUCKET_ORDERS, distanceOf, type RankedBucket } from '../../../src/shared/rankings.ts';
+import { ALL_BUCKETS, BUCKET_ORDERS, distanceOf, passes, type BucketFilter, type RankedBucket } from '../../../src/shared/rankings.ts';
 import type { BucketView } from '../../../src/shared/records.ts';
 import { migrate } from '../../../src/store/migrations.ts';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
@@ -107,6 +107,33 @@ test('buckets are ranked by what their alternatives show, page by page, and thos
   }
   assert.ok(writer.rankedBuckets({ run: RUN, order: 'spread', offset: 0, limit: 1000 }).some(({ spread }) => spread === 0), 'equal returns spread by exactly nothing');
   assert.deepEqual(writer.rankedBuckets({ run: 'nobody', order: 'credit', offset: 0, limit: 10 }), []);
+});
+
+test('under a filter the ranking holds the buckets that pass, in the same order and page by page, and their kinds are counted', (t) => {
+  const { writer } = store(t);
+  fill(writer);
+  const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
+  addRemoval(writer, plan, { kept: [1, 0, 1], gone: [0], others: [1], credit: 0.5 });
+  const kindOf = ({ eventType, origin, credit }: RankedBucket): string => [eventType, origin, credit === null ? 'not measured' : 'measured'].join(' ');
+  const filters: readonly BucketFilter[] = [
+    ALL_BUCKETS, { ...ALL_BUCKETS, roles: ['actor'] }, { ...ALL_BUCKETS, origins: ['request'] }, { ...ALL_BUCKETS, credit: ['not measured'] }, { ...ALL_BUCKETS, credit: ['measured', 'not measured'] },
+    { roles: ['reasoner', 'actor'], origins: ['training'], credit: ['measured'] }, { ...ALL_BUCKETS, roles: ['nobody'] },
+  ];
+  const kinds = writer.bucketKinds(RUN);
+  for (const order of BUCKET_ORDERS) {
+    const all = writer.rankedBuckets({ run: RUN, order, offset: 0, limit: 1000 });
+    // By spread and by credit the figure shown is that of the largest credit; by distance it may be another's.
+    if (order !== 'distance') assert.deepEqual(new Map(kinds.map(({ role, origin, credit, count }) => [[role, origin, credit].join(' '), count])), new Map([...Map.groupBy(all, kindOf)].sort().map(([kind, of]) => [kind, of.length])));
+    for (const filter of filters) {
+      const creditOfBucket = (bucket: number): 'measured' | 'not measured' => (creditOf(writer.bucketView(bucket)) === null ? 'not measured' : 'measured');
+      const expected = all.filter(({ bucket, eventType, origin }) => passes(filter, { role: eventType, origin, credit: creditOfBucket(bucket), count: 1 }));
+      const pages: RankedBucket[] = [];
+      for (let offset = 0; offset <= expected.length; offset += 3) pages.push(...writer.rankedBuckets({ run: RUN, order, filter, offset, limit: 3 }));
+      assert.deepEqual(pages, expected, JSON.stringify([order, filter]));
+      assert.equal(kinds.filter((kind) => passes(filter, kind)).reduce((sum, { count }) => sum + count, 0), expected.length);
+    }
+  }
+  assert.deepEqual([kinds.length >= 4, writer.bucketKinds('nobody')], [true, []]);
 });
 
 /** A request on a plan: its own replays, an empty message in its place, and others. */

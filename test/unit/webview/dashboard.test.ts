@@ -8,7 +8,7 @@ import { lookOf } from '../../../webview/dashboard/looks.ts';
 import { accuracyFigure, compact, paretoFigure, paretoFront } from '../../../webview/dashboard/outcomeFigures.ts';
 import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
 import { trailingMeans, windowOf } from '../../../webview/dashboard/smoothing.ts';
-import { onlyRuns, plainTitle, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
+import { asItStood, onlyRuns, plainTitle, stepCounts, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
 import { interval, outcome, record, row, view } from './dashboardFixture.ts';
 
 const point = (x: number, y = 0): LinePoint => ({ x, y, low: null, high: null, box: null, target: { kind: 'run', run: 'r' }, words: () => [] });
@@ -176,6 +176,16 @@ test('steps that arrive go on where the page has them; others are left', () => {
   assert.deepEqual([...onlyRuns(steps, ['b']).keys()], []);
   assert.equal(stepsBetween(view([['a', [one]], ['b', []]]), view([['a', [one, two, three]], ['b', [one]]])), 3);
   assert.equal(stepsBetween(view([['a', [one]]]), view([['c', [one, two]]])), 0, 'another run is not waiting');
+});
+
+test('a paused view comes back as it stood, and what came meanwhile waits', () => {
+  const before = view([['a', [row(1), row(2)]], ['b', [row(1)]]]);
+  assert.deepEqual(stepCounts(before), [2, 1]);
+  const now = view([['a', [row(1), row(2), row(3), row(4)]], ['b', [row(1), row(2)]]]);
+  const again = asItStood(now, stepCounts(before));
+  assert.deepEqual(again.runs.map(({ record, rows }) => [record.id, rows.map(({ iteration }) => iteration)]), [['a', [1, 2]], ['b', [1]]]);
+  assert.equal(stepsBetween(again, now), 3);
+  assert.deepEqual(stepCounts(asItStood(now, [])), [4, 2], 'a run that was not shown then is shown whole');
 });
 
 test('a title in a picture cannot turn the text around it', () => {

@@ -1,0 +1,44 @@
+/** Choosing an episode, and going to the message that cost it: with what the editor is asked to show. */
+import assert from 'node:assert/strict';
+import { registerHooks } from 'node:module';
+import { test } from 'node:test';
+import { costliestMessage } from '../../../src/extension/costliest.ts';
+import { addRun, addTree, instance, LEDGER, RUN, temporaryStore } from './storeFixture.ts';
+
+interface Shown {
+  readonly items: readonly { readonly label: string; readonly kind?: number; readonly description?: string }[];
+  readonly placeHolder: string;
+}
+const asked: Shown[] = [];
+Object.assign(globalThis, { c3Picked: (items: Shown['items'], options: Shown) => {
+  asked.push({ items, placeHolder: options.placeHolder });
+  return Promise.resolve(items.find(({ kind }) => kind === undefined));
+} });
+const EDITOR = 'export const QuickPickItemKind = { Separator: -1 }; export const window = { showQuickPick: (items, options) => globalThis.c3Picked(items, options) };';
+registerHooks({
+  resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
+});
+const { pickEpisode } = await import('../../../src/extension/pick.ts');
+
+test('of the episodes the lost ones stand first, each outcome under its name', async (t) => {
+  const { writer, ...store } = temporaryStore();
+  t.after(() => { store.remove(); });
+  addRun(writer);
+  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
+  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0, null, 0.5, 0]] });
+  const chosen = await pickEpisode(writer, 'Open transcript');
+  const { items, placeHolder } = asked.at(-1) ?? { items: [], placeHolder: '' };
+  assert.deepEqual(items.map(({ label, kind, description }) => (kind === -1 ? `-- ${label}` : description?.split(',')[0])), [
+    '-- Lost', 'return 0', 'return 0', '-- Neither lost nor won', 'return 0.5', '-- Won', 'return 1', '-- Not scored', 'masked: the evaluator failed',
+  ]);
+  assert.match(placeHolder, /lost stand first/u);
+  assert.equal(chosen?.episode.return, 0);
+});
+
+test('where no message cost anything, or none was measured, one sentence says so', () => {
+  const target = { run: RUN, phase: 'train', iteration: 1, instance: 'i' } as const;
+  const reader = (value: number | null): Parameters<typeof costliestMessage>[0] => ({ costliestOf: () => (value === null ? null : { message: 1, value }), costliestThrough: (message) => (value === null ? null : { message: message + 1, value }) });
+  assert.deepEqual([costliestMessage(reader(-0.1), target, null), costliestMessage(reader(-0.1), target, 7)], [1, 8]);
+  assert.match(String(costliestMessage(reader(0), target, 7)), /^No message of this episode cost anything: [^.]* 0\.00\.$/u);
+  assert.match(String(costliestMessage(reader(null), target, null)), /^No message of this transcript has a credit yet: .*replay its alternatives/u);
+});
