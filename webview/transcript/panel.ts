@@ -10,7 +10,8 @@ import { stepFrom } from './hits.ts';
 import { keySheet } from './keySheet.ts';
 import { ProtocolMap } from './protocolMap.ts';
 import { SearchBar } from './searchBar.ts';
-import { TreeView, type PanelCommand } from './tree.ts';
+import { TreeView } from './tree.ts';
+import type { PanelCommand } from './treeEvents.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 

@@ -7,35 +7,15 @@ import { Folds } from './folds.ts';
 import { commandOf, TypeAhead, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
+import type { TreeEvents } from './treeEvents.ts';
 import { placesAhead, RowWindows } from './windows.ts';
 
 /** Rows drawn above and below what can be seen. */
 const MARGIN = 10;
+/** What is done with the row that has the keyboard, and so waits until it is here. */
+const ABOUT_THE_ROW: ReadonlySet<TreeCommand> = new Set(['open', 'close', 'select', 'replay', 'verify', 'report', 'link', 'compare', 'tokens']);
 /** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
 const FIRST_ROWS = 'c3: first rows';
-
-export interface TreeEvents {
-  /** Rows are needed. */
-  ask(revision: number, offset: number): void;
-  /** A message, or the question (null), was chosen. */
-  select(message: number | null): void;
-  replay(message: number): void;
-  verify(message: number): void;
-  exportReport(message: number): void;
-  copyLink(message: number): void;
-  compare(message: number): void;
-  tokens(message: number): void;
-  /** A key that is about the panel, not about a message. */
-  command(command: PanelCommand): void;
-  /** The keyboard moved to another row. */
-  moved(index: number): void;
-  /** Other rows came into sight. */
-  scrolled(): void;
-  /** The set of folded messages changed. */
-  arranged(folded: readonly number[]): void;
-}
-
-export type PanelCommand = 'difference' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
 
 export class TreeView {
   readonly element: HTMLElement;
@@ -52,6 +32,8 @@ export class TreeView {
   private marked: number | null = null;
   private query = '';
   private readonly typing = new TypeAhead();
+  /** A key about a row that was not here yet. */
+  private due: { readonly command: TreeCommand; readonly index: number } | null = null;
   /** The rows on screen are those of the layout before, until the rows of this one are here. */
   private holding = false;
   /** Where the tree was scrolled to when that began, and how many pixels the old rows were moved along. */
@@ -86,6 +68,7 @@ export class TreeView {
     const top = same ? anchor === null ? undefined : now(anchor) : kept?.message === null ? 0 : after.get(kept?.message ?? -1);
     const offset = (same ? anchor?.offset : kept?.offset) ?? 0;
     const from = this.element.scrollTop;
+    this.due = null;
     this.folded.open(folded, places);
     this.known.clear();
     for (const { message, index } of layout.places) this.known.set(message, index);
@@ -142,7 +125,9 @@ export class TreeView {
 
   /** Takes rows that were asked for. */
   accept(revision: number, offset: number, rows: readonly MarkedRow[]): void {
-    if (this.windows.accept(revision, offset, rows)) this.schedule();
+    if (!this.windows.accept(revision, offset, rows)) return;
+    this.schedule();
+    if (this.due?.index === this.active && this.windows.peek(this.active) !== undefined) this.run(this.due.command);
   }
 
   /** The host failed to answer: what it owes is asked for again when it is next looked at. */
@@ -287,6 +272,11 @@ export class TreeView {
   }
 
   private run(command: TreeCommand): void {
+    this.due = ABOUT_THE_ROW.has(command) && this.windows.get(this.active) === undefined ? { command, index: this.active } : null;
+    if (this.due !== null) {
+      this.scrollTo(this.active);
+      return;
+    }
     const place = this.layout.placeOf(this.active);
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW_HEIGHT) - 1);
     switch (command) {

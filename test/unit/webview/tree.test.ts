@@ -230,6 +230,21 @@ test('Arrow Left goes to the message above, however far it is and whether or not
   assert.equal(host.keyboard, 3);
 });
 
+test('a key about a row that is still on its way is done when the row is here, unless another key came', () => {
+  host.open(flat(1, 900), [], { same: false });
+  host.answer();
+  host.press('End');
+  host.press('Enter');
+  assert.deepEqual(host.selected, []);
+  host.answer();
+  assert.deepEqual(host.selected, [900]);
+  host.open(flat(1, 950), host.tree.landmarks());
+  host.press('Enter');
+  host.press('Home');
+  host.answer();
+  assert.deepEqual(host.selected, [900]);
+});
+
 test('what a filter hides is folded still when it is back', () => {
   const nested = [{ id: 1, depth: 1 }, { id: 2, depth: 2 }, { id: 3, depth: 1 }, { id: 4, depth: 2 }];
   host.open(nested, [], { folded: [1, 3] });
