@@ -127,6 +127,11 @@ export class TranscriptOutline {
     return this.byMessage.get(message)?.index ?? null;
   }
 
+  /** The message of a row; null for the question and for no row. */
+  messageAt(index: number): number | null {
+    return this.nodes[index - 1]?.id ?? null;
+  }
+
   has(message: number): boolean {
     return this.byMessage.has(message);
   }
@@ -134,7 +139,7 @@ export class TranscriptOutline {
   private question(reader: OutlineReader, target: TranscriptTarget): TranscriptRow {
     const { question } = reader.instance(target.instance);
     return {
-      index: 0, depth: 0, descendants: this.nodes.length, message: null, role: 'question', turn: 0, position: 1, siblings: 1,
+      index: 0, depth: 0, parent: null, descendants: this.nodes.length, message: null, role: 'question', turn: 0, position: 1, siblings: 1,
       text: question.slice(0, PREVIEW), finish: null, return: null, leaves: 0, credit: null, branch: false, match: true,
     };
   }
@@ -181,6 +186,7 @@ function rowOf(node: Node, message: Message): TranscriptRow {
   return {
     index: node.index,
     depth: node.depth,
+    parent: node.parent?.index ?? 0,
     descendants: node.descendants,
     message: message.id,
     role: message.eventType,

@@ -52,6 +52,10 @@ export class TranscriptPanel {
   /** Members of the failure classes by the workspace's thresholds, once a filter asked for one. */
   private classes: ClassMembers | null = null;
   private revision = 0;
+  /** The revision that the page was last told. */
+  private told = 0;
+  /** A message to be brought into sight as soon as the page has the layout that it stands in. */
+  private wanted: number | null = null;
   private restored = false;
   /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
   private asked = 0;
@@ -93,6 +97,7 @@ export class TranscriptPanel {
   show(target: TranscriptTarget, message: number | null): void {
     this.guarded(() => {
       this.selected = message;
+      this.wanted = null;
       if (!this.shows(target)) {
         this.target = target;
         this.read = null;
@@ -154,6 +159,8 @@ export class TranscriptPanel {
     // A panel that came back after a reload keeps its filter; later the word of this side holds.
     const fresh = !this.restored;
     this.restored = true;
+    // What came while no page listened was not looked at.
+    this.catchUp();
     if (fresh && !isOpen(message.filter)) this.change(message);
     else this.open(message.collapsed, message.others);
   }
@@ -185,10 +192,25 @@ export class TranscriptPanel {
     if (run === this.target.run) this.classes = new Map([...Map.groupBy(rows, ({ verdict }) => verdict)].map(([verdict, cases]) => [verdict, new Set(cases.flatMap(({ message }) => message ?? []))]));
   }
 
-  /** Brings a message into sight; a filter that hides it goes. */
+  /** Brings a message into sight; a filter that hides it goes. Where that makes another layout, the page first asks for it. */
   private reveal(message: number): void {
-    if (this.reading().hides(message)) this.sift(NO_FILTER, [], [message]);
-    const place = this.reading().place(message);
+    this.wanted = message;
+    let other = this.catchUp();
+    if (this.reading().hides(message)) {
+      this.read = this.reading().sifted(this.reader(), NO_FILTER, this.classes);
+      this.filter = NO_FILTER;
+      this.revision++;
+      other = true;
+    }
+    if (other) this.door.post({ type: 'changed' });
+    this.tellWanted();
+  }
+
+  /** A place is told to a page that has its layout only. */
+  private tellWanted(): void {
+    if (this.wanted === null || !this.door.open || this.told !== this.revision) return;
+    const place = this.reading().place(this.wanted);
+    this.wanted = null;
     if (place !== null) this.door.post({ type: 'reveal', place });
   }
 
@@ -216,15 +238,19 @@ export class TranscriptPanel {
   private open(folded: readonly number[], others: readonly number[]): void {
     const reader = this.reader();
     const reading = this.reading();
-    const wanted = new Set([...folded, ...others, ...(this.selected === null ? [] : [this.selected])]);
-    const places = [...wanted].map((id) => reading.place(id)).filter((place): place is RowPlace => place !== null);
+    const landmarks = this.selected === null ? others : [...others, this.selected];
+    const places = [...new Set([...folded, ...landmarks])].map((id) => reading.place(id)).filter((place): place is RowPlace => place !== null);
+    const near = [...new Set(landmarks)].flatMap((message) => {
+      const index = reading.nearest(message);
+      return index === null ? [] : [{ message, index }];
+    });
     const header = headerOf(reader, this.target, this.protocols);
     this.panel.title = header.question.replaceAll(/\s+/gu, ' ').slice(0, 40);
     this.door.post({
       type: 'opened',
       target: this.target,
       header,
-      layout: { revision: this.revision, ...reading.sizes, places },
+      layout: { revision: this.revision, ...reading.sizes, places, near },
       selected: this.selected,
       defaults: { ...replayDefaults(), unavailable: this.services.engine.unavailable() },
       replay: this.replay,
@@ -232,6 +258,8 @@ export class TranscriptPanel {
       choices: { roles: rolesOf(header), labels: reader.labelNames(this.target.run) },
       marked: this.services.comparing.marked,
     });
+    this.told = this.revision;
+    this.tellWanted();
   }
 
   private rows(revision: number, offset: number): void {
@@ -252,18 +280,24 @@ export class TranscriptPanel {
   }
 
   private locate(message: number): void {
+    // The page may name what came since the store was last looked at.
+    if (this.catchUp()) this.door.post({ type: 'changed' });
     if (this.reading().place(message) === null && !this.reading().hides(message)) this.show(targetOf(this.reader(), message), message);
     else this.reveal(message);
   }
 
   /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
   private refresh(): void {
-    if (!this.door.open || this.read === null) return;
-    const fresh = this.read.refreshed(this.reader());
-    if (fresh === this.read) return;
+    if (this.door.open && this.catchUp()) this.door.post({ type: 'changed' });
+  }
+
+  /** Takes what was added meanwhile into the reading; whether the layout is another one now. */
+  private catchUp(): boolean {
+    const fresh = this.read?.refreshed(this.reader()) ?? null;
+    if (fresh === this.read) return false;
     this.read = fresh;
     this.revision++;
-    this.door.post({ type: 'changed' });
+    return true;
   }
 
   private reading(): TranscriptReading {

@@ -69,6 +69,16 @@ export class TranscriptReading {
     return this.shown.place(message) === null && this.full.place(message) !== null;
   }
 
+  /** The nearest row that is left before a message which the filter hides; null for any other message. */
+  nearest(message: number): number | null {
+    if (!this.hides(message)) return null;
+    for (let index = (this.full.indexOf(message) ?? 0) - 1; index > 0; index--) {
+      const left = this.shown.indexOf(this.full.messageAt(index) ?? -1);
+      if (left !== null) return left;
+    }
+    return 0;
+  }
+
   /** Where a row stands; null for the question and for no row. */
   placeAt(index: number): RowPlace | null {
     return this.shown.placeAt(index);

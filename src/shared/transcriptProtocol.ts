@@ -74,6 +74,8 @@ export interface TranscriptRow {
   readonly index: number;
   /** 0 for the question. */
   readonly depth: number;
+  /** Index of the row above it in the tree; null for the question. */
+  readonly parent: number | null;
   /** Rows below this one in its subtree; they follow it directly. */
   readonly descendants: number;
   /** Null for the question. */
@@ -184,8 +186,10 @@ export interface TranscriptLayout {
   /** Messages in the transcript, and those that match the filter. */
   readonly messages: number;
   readonly matching: number;
-  /** Places of the messages that the panel named and that still exist. */
+  /** Places of the messages that the panel named and that are in the layout. */
   readonly places: readonly RowPlace[];
+  /** For those named that the filter hides: the nearest row before them that is left. */
+  readonly near: readonly { readonly message: number; readonly index: number }[];
 }
 
 export type TranscriptFromHost =

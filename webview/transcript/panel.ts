@@ -3,13 +3,15 @@ import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayState, typ
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
+import { Arrivals } from './arrivals.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
 import { stepFrom } from './hits.ts';
 import { keySheet } from './keySheet.ts';
 import { ProtocolMap } from './protocolMap.ts';
 import { SearchBar } from './searchBar.ts';
-import { TreeView, type PanelCommand } from './tree.ts';
+import { TreeView } from './tree.ts';
+import type { PanelCommand } from './treeEvents.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
@@ -49,6 +51,7 @@ export class TranscriptPanel {
   /** Where the page stood before it was thrown away, until the transcript is there again. */
   private kept: TranscriptTop | null = null;
   private keeping: ReturnType<typeof setTimeout> | undefined;
+  private readonly arrivals = new Arrivals<Opened>();
   private compared: { readonly left: number; readonly right: number } | null = null;
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>) {
@@ -122,11 +125,15 @@ export class TranscriptPanel {
 
   private receive(message: TranscriptFromHost): void {
     switch (message.type) {
-      case 'opened': this.open(message); break;
+      case 'opened': this.take(message); break;
       case 'changed': this.ready(); break;
       case 'rows': this.tree.accept(message.revision, message.offset, message.rows); break;
       case 'detail': if (message.id === this.detailRequest) this.showDetail(message.detail); break;
-      case 'reveal': this.tree.reveal(message.place); this.select(message.place.message); break;
+      case 'reveal':
+        this.release();
+        this.tree.reveal(message.place);
+        this.select(message.place.message);
+        break;
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
       case 'modelChosen': this.detail.setModel(message.folder); break;
       case 'found': this.found(message.revision, message.hits); break;
@@ -136,18 +143,41 @@ export class TranscriptPanel {
         this.compared = this.comparison.compared;
         this.keep();
         break;
-      case 'failed': this.banner.textContent = message.message; break;
+      case 'failed':
+        this.release();
+        this.banner.textContent = message.message;
+        this.tree.failed();
+        break;
     }
   }
 
+  private take(message: Opened): void {
+    const opened = this.arrivals.take(message, this.isSame(message) ? this.tree.landmarks() : []);
+    if (opened === null) this.ready();
+    else this.open(opened);
+  }
+
+  /** What comes next is about the newest layout: it waits no longer. */
+  private release(): void {
+    const waiting = this.arrivals.release();
+    if (waiting !== null) this.open(waiting);
+  }
+
+  private isSame({ target }: Opened): boolean {
+    return this.opened !== null && sameTarget(this.opened.target, target);
+  }
+
   private open(message: Opened): void {
-    const same = this.opened !== null && sameTarget(this.opened.target, message.target);
+    const same = this.isSame(message);
+    // The folds of another transcript are no folds of this one.
+    if (this.opened !== null && !same) this.folded = [];
     // Who asked for another message meanwhile is to see it.
     const kept = message.selected === this.selected ? this.kept : null;
     this.kept = null;
     this.opened = message;
     this.replay = message.replay;
-    this.selected = message.selected;
+    // What was selected here meanwhile stays so.
+    if (!same) this.selected = message.selected;
     this.banner.textContent = '';
     this.title.textContent = message.header.title;
     this.filter = message.filter;

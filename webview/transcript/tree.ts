@@ -2,38 +2,20 @@
 import type { MarkedRow, RowPlace, TranscriptLayout, TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
 import { oneLine } from '../common/format.ts';
+import { carried, type Standing } from './carried.ts';
+import { Folds } from './folds.ts';
 import { commandOf, TypeAhead, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
+import type { TreeEvents } from './treeEvents.ts';
 import { placesAhead, RowWindows } from './windows.ts';
 
 /** Rows drawn above and below what can be seen. */
 const MARGIN = 10;
+/** What is done with the row that has the keyboard, and so waits until it is here. */
+const ABOUT_THE_ROW: ReadonlySet<TreeCommand> = new Set(['open', 'close', 'select', 'replay', 'verify', 'report', 'link', 'compare', 'tokens']);
 /** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
 const FIRST_ROWS = 'c3: first rows';
-
-export interface TreeEvents {
-  /** Rows are needed. */
-  ask(revision: number, offset: number): void;
-  /** A message, or the question (null), was chosen. */
-  select(message: number | null): void;
-  replay(message: number): void;
-  verify(message: number): void;
-  exportReport(message: number): void;
-  copyLink(message: number): void;
-  compare(message: number): void;
-  tokens(message: number): void;
-  /** A key that is about the panel, not about a message. */
-  command(command: PanelCommand): void;
-  /** The keyboard moved to another row. */
-  moved(index: number): void;
-  /** Other rows came into sight. */
-  scrolled(): void;
-  /** The set of folded messages changed. */
-  arranged(folded: readonly number[]): void;
-}
-
-export type PanelCommand = 'difference' | 'costliest' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
 
 export class TreeView {
   readonly element: HTMLElement;
@@ -41,15 +23,22 @@ export class TreeView {
   private readonly windows: RowWindows;
   private readonly events: TreeEvents;
   private readonly drawn = new Map<number, HTMLElement>();
-  private readonly folded = new Map<number, { readonly index: number; readonly descendants: number }>();
+  private readonly folded = new Folds();
+  /** Indexes in this layout of messages that the host was, or will be, asked about. */
+  private readonly known = new Map<number, number>();
   private layout = new Layout(0, []);
   private active = 0;
   private selected: number | null = null;
   private marked: number | null = null;
   private query = '';
   private readonly typing = new TypeAhead();
-  /** Keeps the old rows on screen until the rows of a new layout are here. */
+  /** A key about a row that was not here yet. */
+  private due: { readonly command: TreeCommand; readonly index: number } | null = null;
+  /** The rows on screen are those of the layout before, until the rows of this one are here. */
   private holding = false;
+  /** Where the tree was scrolled to when that began, and how many pixels the old rows were moved along. */
+  private heldAt = 0;
+  private shift = 0;
   private frame = 0;
   /** Where the last drawing stood, for the direction of travel. */
   private drawnAt = 0;
@@ -59,7 +48,7 @@ export class TreeView {
     this.windows = new RowWindows((revision, offset) => { events.ask(revision, offset); });
     this.events = events;
     this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.canvas);
-    this.element.addEventListener('scroll', () => { this.holding = false; this.schedule(); });
+    this.element.addEventListener('scroll', () => { this.onScroll(); });
     this.element.addEventListener('keydown', (event) => { this.onKey(event); });
     this.element.addEventListener('click', (event) => { this.onClick(event); });
     this.element.addEventListener('focus', () => { this.schedule(); });
@@ -71,24 +60,47 @@ export class TreeView {
    * @param kept where a page stood that was thrown away; null where what is selected is to be seen
    */
   open(layout: TranscriptLayout, folded: readonly number[], selected: number | null, same: boolean, kept: TranscriptTop | null = null): void {
-    const anchor = same ? this.anchor() : kept;
-    if (!same) this.seen = kept;
-    const active = (same ? this.activeMessage() : null) ?? selected;
     const places = new Map(layout.places.map((place) => [place.message, place]));
-    this.folded.clear();
-    for (const message of folded) {
-      const place = places.get(message);
-      if (place !== undefined) this.folded.set(message, place);
-    }
+    const after = new Map([...layout.places, ...layout.near].map(({ message, index }) => [message, index]));
+    const now = (row: Standing): number => carried(row, this.known, after, layout.rows);
+    const anchor = this.anchor();
+    const active = same ? now(this.standing(this.active)) : after.get(selected ?? -1) ?? 0;
+    const top = same ? anchor === null ? undefined : now(anchor) : kept?.message === null ? 0 : after.get(kept?.message ?? -1);
+    const offset = (same ? anchor?.offset : kept?.offset) ?? 0;
+    const from = this.element.scrollTop;
+    this.due = null;
+    this.folded.open(folded, places);
+    this.known.clear();
+    for (const { message, index } of layout.places) this.known.set(message, index);
     this.windows.reset(layout.revision);
-    this.holding = same;
+    if (same) this.holding = this.drawn.size > 0;
+    else {
+      this.seen = kept;
+      this.clear();
+    }
     this.selected = selected;
     this.relayout(layout.rows);
-    this.active = places.get(active ?? -1)?.index ?? 0;
+    // A row that is folded away leaves the keyboard to the one that hides it.
+    this.active = this.layout.rowAt(this.layout.placeOf(active));
     this.events.moved(this.active);
-    const top = anchor?.message === null ? 0 : places.get(anchor?.message ?? -1)?.index;
-    if (top !== undefined && anchor !== null) this.element.scrollTop = this.layout.placeOf(top) * ROW_HEIGHT + anchor.offset;
-    else if (!same) this.scrollTo(this.active);
+    if (top !== undefined) this.scrollToPixel(this.layout.placeOf(top) * ROW_HEIGHT + offset);
+    else if (same) this.scrollToPixel(from);
+    else this.scrollTo(this.active);
+    this.hold(from);
+    this.schedule();
+  }
+
+  /** The rows of the layout before stay where they are seen, wherever the new layout was scrolled to. */
+  private hold(from: number): void {
+    if (!this.holding) return;
+    this.heldAt = this.element.scrollTop;
+    this.shift += this.heldAt - from;
+    for (const element of this.drawn.values()) element.style.translate = `0 ${String(this.shift)}px`;
+  }
+
+  /** Scrolling ends what is held, unless it is the scrolling that a new layout brought with it. */
+  private onScroll(): void {
+    if (this.holding && this.element.scrollTop !== this.heldAt) this.clear();
     this.schedule();
   }
 
@@ -113,21 +125,35 @@ export class TreeView {
 
   /** Takes rows that were asked for. */
   accept(revision: number, offset: number, rows: readonly MarkedRow[]): void {
-    if (this.windows.accept(revision, offset, rows)) this.schedule();
+    if (!this.windows.accept(revision, offset, rows)) return;
+    this.schedule();
+    if (this.due?.index === this.active && this.windows.peek(this.active) !== undefined) this.run(this.due.command);
   }
 
-  /** The folded messages. */
+  /** The host failed to answer: what it owes is asked for again when it is next looked at. */
+  failed(): void {
+    if (this.holding) {
+      this.clear();
+      this.draw();
+    }
+    this.windows.forgetAsked();
+  }
+
+  /** The folded messages, those that a filter hides as well. */
   folds(): readonly number[] {
-    return [...this.folded.keys()];
+    return this.folded.messages;
   }
 
   /** The messages whose places a new layout must tell, so that what is read stays in sight. */
   landmarks(): readonly number[] {
-    return [this.anchor()?.message ?? null, this.activeMessage()].filter((message) => message !== null);
+    const rows = [this.anchor(), this.standing(this.active)].flatMap((row) => (row === null || row.message === null ? [] : [{ index: row.index, message: row.message }]));
+    for (const { index, message } of rows) this.known.set(message, index);
+    return [...new Set(rows.map(({ message }) => message))];
   }
 
-  private activeMessage(): number | null {
-    return this.windows.peek(this.active)?.message ?? null;
+  /** A row with its message, where that is known. */
+  private standing(index: number): Standing {
+    return { index, message: this.windows.peek(index)?.message ?? [...this.known].find(([, at]) => at === index)?.[0] ?? null };
   }
 
   /** What stood first in sight when every row was last there; null while nothing has been drawn. */
@@ -135,17 +161,16 @@ export class TreeView {
     return this.seen;
   }
 
-  /** The first message in sight, when the top has been scrolled away. */
-  private anchor(): { readonly message: number; readonly offset: number } | null {
+  /** The first row in sight, when the top has been scrolled away. */
+  private anchor(): (Standing & { readonly offset: number }) | null {
     const place = Math.floor(this.element.scrollTop / ROW_HEIGHT);
-    if (this.layout.visible === 0 || place === 0) return null;
-    const message = this.windows.peek(this.layout.rowAt(place))?.message ?? null;
-    return message === null ? null : { message, offset: Math.round(this.element.scrollTop - place * ROW_HEIGHT) };
+    if (place === 0) return null;
+    return { ...this.standing(this.layout.rowAt(place)), offset: Math.round(this.element.scrollTop - place * ROW_HEIGHT) };
   }
 
   /** Selects a message, unfolds what hides it and brings it into sight. */
   reveal(place: RowPlace): void {
-    for (const [message, row] of this.folded) if (place.ancestors.includes(row.index)) this.folded.delete(message);
+    this.folded.unfold(place.ancestors);
     this.relayout(this.layout.rows);
     this.selected = place.message;
     this.active = place.index;
@@ -161,7 +186,7 @@ export class TreeView {
   }
 
   private relayout(rows: number): void {
-    this.layout = new Layout(rows, this.folded.values());
+    this.layout = new Layout(rows, this.folded.rows);
     this.canvas.style.height = `${String(this.layout.visible * ROW_HEIGHT)}px`;
     if (!this.holding) this.clear();
   }
@@ -169,6 +194,8 @@ export class TreeView {
   private clear(): void {
     this.canvas.replaceChildren();
     this.drawn.clear();
+    this.holding = false;
+    this.shift = 0;
   }
 
   private draw(): void {
@@ -179,7 +206,6 @@ export class TreeView {
     const complete = ![...rows.values()].includes(undefined);
     if (this.holding && !complete) return;
     if (this.holding) this.clear();
-    this.holding = false;
     for (const [index, element] of this.drawn) {
       if (rows.has(index)) continue;
       element.remove();
@@ -198,7 +224,8 @@ export class TreeView {
     for (const place of placesAhead(first, end, this.layout.visible, scrollTop >= this.drawnAt)) this.windows.get(this.layout.rowAt(place));
     this.drawnAt = scrollTop;
     if (performance.getEntriesByName(FIRST_ROWS).length === 0) performance.mark(FIRST_ROWS);
-    const top = this.anchor() ?? { message: null, offset: Math.round(scrollTop) };
+    const anchor = this.anchor();
+    const top = anchor === null ? { message: null, offset: Math.round(scrollTop) } : { message: anchor.message, offset: anchor.offset };
     if (top.message === this.seen?.message && top.offset === this.seen.offset) return;
     this.seen = top;
     this.events.scrolled();
@@ -208,13 +235,18 @@ export class TreeView {
     let element = this.drawn.get(index);
     if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
       element?.remove();
-      const folded = row !== undefined && row.message !== null && this.folded.has(row.message);
+      const folded = row !== undefined && this.folded.has(row.message);
       element = row === undefined ? waitingElement(index) : rowElement(row, { folded, active: false, selected: false, compared: false }, this.query);
       this.drawn.set(index, element);
       this.canvas.append(element);
     }
     element.style.transform = `translateY(${String(place * ROW_HEIGHT)}px)`;
     mark(element, { active: index === this.active, selected: row !== undefined && row.message === this.selected, compared: row !== undefined && row.message !== null && row.message === this.marked });
+  }
+
+  /** Scrolls no further than the layout goes: old rows that are still there may reach beyond it. */
+  private scrollToPixel(top: number): void {
+    this.element.scrollTop = Math.max(0, Math.min(top, this.layout.visible * ROW_HEIGHT - this.element.clientHeight));
   }
 
   private scrollTo(index: number): void {
@@ -240,6 +272,11 @@ export class TreeView {
   }
 
   private run(command: TreeCommand): void {
+    this.due = ABOUT_THE_ROW.has(command) && this.windows.get(this.active) === undefined ? { command, index: this.active } : null;
+    if (this.due !== null) {
+      this.scrollTo(this.active);
+      return;
+    }
     const place = this.layout.placeOf(this.active);
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW_HEIGHT) - 1);
     switch (command) {
@@ -250,7 +287,7 @@ export class TreeView {
       case 'first': this.activate(0); break;
       case 'last': this.activate(this.layout.visible - 1); break;
       case 'open': this.openOrDescend(place); break;
-      case 'close': this.closeOrAscend(place); break;
+      case 'close': this.closeOrAscend(); break;
       case 'select': this.choose(this.active); break;
       case 'replay': this.withActive((message) => { this.events.replay(message); }); break;
       case 'verify': this.withActive((message) => { this.events.verify(message); }); break;
@@ -286,29 +323,23 @@ export class TreeView {
   private openOrDescend(place: number): void {
     const row = this.windows.get(this.active);
     if (row === undefined || row.descendants === 0) return;
-    if (row.message !== null && this.folded.has(row.message)) this.toggle(row);
+    if (this.folded.has(row.message)) this.toggle(row);
     else this.activate(place + 1);
   }
 
-  private closeOrAscend(place: number): void {
+  private closeOrAscend(): void {
     const row = this.windows.get(this.active);
     if (row === undefined) return;
     if (row.message !== null && row.descendants > 0 && !this.folded.has(row.message)) {
       this.toggle(row);
       return;
     }
-    for (let above = place - 1; above >= 0; above--) {
-      const candidate = this.windows.peek(this.layout.rowAt(above));
-      if (candidate === undefined || candidate.depth < row.depth) {
-        this.activate(above);
-        return;
-      }
-    }
+    if (row.parent !== null) this.activate(this.layout.placeOf(row.parent));
   }
 
   private toggle(row: MarkedRow): void {
     if (row.message === null || row.descendants === 0) return;
-    if (!this.folded.delete(row.message)) this.folded.set(row.message, { index: row.index, descendants: row.descendants });
+    this.folded.toggle(row.message, row);
     this.relayout(this.layout.rows);
     this.active = this.layout.rowAt(this.layout.placeOf(this.active));
     this.schedule();
@@ -335,7 +366,8 @@ export class TreeView {
 
   private onClick(event: MouseEvent): void {
     const target = event.target;
-    if (!(target instanceof Element)) return;
+    // A row of the layout before stands for no row of this one.
+    if (!(target instanceof Element) || this.holding) return;
     const element = target.closest('.row');
     const index = [...this.drawn].find(([, drawn]) => drawn === element)?.[0];
     if (index === undefined) return;

@@ -37,6 +37,11 @@ export class RowWindows {
     return true;
   }
 
+  /** An answer may never come: what is needed is asked for again when it is next looked at. */
+  forgetAsked(): void {
+    this.asked.clear();
+  }
+
   /** The row, or undefined while its window is on the way. */
   get(index: number): MarkedRow | undefined {
     const offset = index - (index % WINDOW);

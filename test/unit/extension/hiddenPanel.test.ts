@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { TAXONOMY_THRESHOLDS } from '../../../src/shared/taxonomy.ts';
 import { modelFacts, runPlan } from './modelFixture.ts';
-import { addRun, addTree, instance, RUN, temporaryStore } from './storeFixture.ts';
+import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from './storeFixture.ts';
 
 // What these modules take from the editor when they are loaded.
 const EDITOR = 'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const env = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
@@ -20,7 +20,7 @@ const { TranscriptPanels } = await import('../../../src/extension/transcriptPane
 
 /** A panel as far as its owner sees it. */
 class Panel {
-  private posts = 0;
+  readonly posts: unknown[] = [];
   visible = true;
   active = true;
   title = '';
@@ -28,12 +28,12 @@ class Panel {
   readonly webview = {
     cspSource: '', html: '', options: {},
     asWebviewUri: (uri: unknown) => uri,
-    postMessage: () => { this.posts++; return Promise.resolve(true); },
+    postMessage: (message: unknown) => { this.posts.push(message); return Promise.resolve(true); },
     onDidReceiveMessage: (listener: (message: unknown) => void) => this.on('message', listener),
   };
 
   sent(): number {
-    return this.posts;
+    return this.posts.length;
   }
 
   on(name: string, listener: (argument: unknown) => void): { dispose(): void } {
@@ -43,6 +43,10 @@ class Panel {
 
   onDidChangeViewState(listener: () => void): { dispose(): void } {
     return this.on('state', listener);
+  }
+
+  reveal(): void {
+    this.active = true;
   }
 
   onDidDispose(listener: () => void): { dispose(): void } {
@@ -90,7 +94,7 @@ function services(): { readonly parts: never; readonly change: () => void; reads
 const store = temporaryStore();
 after(() => { store.remove(); });
 addRun(store.writer);
-addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
+const tree = addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
 
 const TARGET = { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha };
 const ALL = { role: null, credit: null, outcome: null, label: null };
@@ -151,3 +155,54 @@ for (const [name, { make, state, ready, ...more }] of Object.entries(KINDS)) {
     panel.events.emit('gone');
   });
 }
+
+/** What a transcript panel told its page, as far as it says where things stand. */
+function told(panel: Panel): readonly (readonly [type: string, where: number | undefined])[] {
+  return panel.posts.splice(0).map((message) => {
+    const { type, layout, place } = message as { readonly type: string; readonly layout?: { readonly rows: number }; readonly place?: { readonly index: number } };
+    return [type, layout?.rows ?? place?.index];
+  });
+}
+
+test('a transcript that grew while it was hidden, or since the store was last looked at, shows and finds what was added', async () => {
+  const { make, state, ready } = KINDS.transcript;
+  const counted = services();
+  const panel = new Panel();
+  const panels = make(counted.parts);
+  panels.restore(panel as never, state);
+  panel.says(ready);
+  await settle();
+  const rows = 3;
+  assert.deepEqual(told(panel), [['opened', rows]]);
+  panel.show(false);
+  const asked = tree[0]?.actors[0] ?? -1;
+  addRequest(store.writer, asked, ['other'], [0]);
+  counted.change();
+  panel.show(true);
+  panel.says(ready);
+  await settle();
+  assert.deepEqual(told(panel), [['opened', rows + 1]], 'nobody tells it of the store again');
+  // One that the detail pane lists before the tree heard of it: the page asks for the layout first, and is then told the place in it.
+  const [another] = addRequest(store.writer, asked, ['another'], [0]).alternatives;
+  panel.says({ type: 'locate', message: another });
+  assert.deepEqual(told(panel), [['changed', undefined]]);
+  panel.says(ready);
+  await settle();
+  assert.deepEqual(told(panel), [['opened', rows + 2], ['reveal', rows + 1]]);
+  panel.says({ type: 'locate', message: another });
+  assert.deepEqual(told(panel), [['reveal', rows + 1]], 'at once where the page has the layout');
+  // The same by a link, and behind a filter.
+  panel.says({ type: 'filter', filter: { ...ALL, role: 'reasoner' }, collapsed: [], others: [asked] });
+  assert.deepEqual((panel.posts[0] as { readonly layout: unknown }).layout, { revision: 4, rows: 2, messages: rows + 1, matching: 1, places: [], near: [{ message: asked, index: 1 }] }, 'where what stood in sight would be');
+  assert.deepEqual(told(panel), [['opened', 2]]);
+  const [third] = addRequest(store.writer, asked, ['third'], [0]).alternatives;
+  panels.open(TARGET as never, third ?? -1);
+  assert.deepEqual(told(panel), [['changed', undefined]]);
+  panel.says(ready);
+  await settle();
+  assert.deepEqual(told(panel), [['opened', rows + 3], ['reveal', rows + 2]]);
+  // Nothing was added: nothing is laid out anew.
+  counted.change();
+  assert.deepEqual(told(panel), []);
+  panel.events.emit('gone');
+});

@@ -29,6 +29,7 @@ test('rows are the question and the messages of this instance and iteration, dep
   const { plans: [p0, p1], actors: [a0, a1, a2, a3] } = ids();
   assert.deepEqual(rows.map((row) => row.message), [null, p0, a0, a1, p1, a2, a3]);
   assert.deepEqual(rows.map((row) => row.depth), [0, 1, 2, 2, 1, 2, 2]);
+  assert.deepEqual(rows.map((row) => row.parent), [null, 0, 1, 1, 0, 4, 4]);
   assert.deepEqual(rows.map((row) => row.descendants), [6, 2, 0, 0, 2, 0, 0]);
   assert.deepEqual(rows.map((row) => `${String(row.position)}/${String(row.siblings)}`), ['1/1', '1/2', '1/2', '2/2', '2/2', '1/2', '2/2']);
   assert.deepEqual(rows.map((row) => row.index), [0, 1, 2, 3, 4, 5, 6]);

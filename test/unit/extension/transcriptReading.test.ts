@@ -56,6 +56,17 @@ test('a filter counts what it leaves, and says what it hides', () => {
   assert.equal(reading.placeAt(0), null);
 });
 
+test('a message that the filter hides has the nearest row before it that is left', () => {
+  const [p0, p1] = tree;
+  assert.ok(p0 && p1);
+  const plans = new TranscriptReading(writer, target, { ...NO_FILTER, role: 'reasoner' });
+  assert.deepEqual([...p0.actors, ...p1.actors].map((id) => plans.nearest(id)), [1, 1, 2, 2]);
+  const won = new TranscriptReading(writer, target, { ...NO_FILTER, credit: 'negative' });
+  assert.deepEqual([p0.actors[0], p1.plan, p1.actors[1]].map((id) => won.nearest(id ?? -1)), [1, 2, 2]);
+  assert.deepEqual([p0.plan, -1].map((id) => won.nearest(id)), [null, null], 'one that is there, and one that is not of this transcript');
+  assert.equal(new TranscriptReading(writer, target, { ...NO_FILTER, role: 'nobody' }).nearest(p1.plan), 0, 'the question is always left');
+});
+
 test('a search finds rows of this transcript, counts what the filter hides and what stands elsewhere in the run', () => {
   const all = new TranscriptReading(writer, target);
   assert.deepEqual(all.search(writer, 'answer'), { query: 'answer', rows: [2, 3, 5, 6], total: 4, hidden: 0, elsewhere: 1 });

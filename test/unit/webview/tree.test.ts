@@ -1,0 +1,276 @@
+/** What stands where in the transcript tree when its layout changes under the reader. */
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { WINDOW, type MarkedRow, type RowPlace } from '../../../src/shared/transcriptProtocol.ts';
+import { FakeElement, installDocument, nextFrame } from './fakeDocument.ts';
+
+installDocument();
+const { TreeView } = await import('../../../webview/transcript/tree.ts');
+const HEIGHT = 22;
+/** Rows in sight. */
+const SIGHT = 10;
+
+interface Message {
+  readonly id: number;
+  readonly depth: number;
+}
+
+/** A host that answers when it is told to, from a list of messages depth first. */
+class Host {
+  readonly asked: (readonly [revision: number, offset: number])[] = [];
+  readonly selected: (number | null)[] = [];
+  readonly scroller: FakeElement;
+  readonly tree: InstanceType<typeof TreeView>;
+  private messages: readonly Message[] = [];
+  private revision = 0;
+
+  constructor() {
+    const nothing = (): void => undefined;
+    this.tree = new TreeView({
+      ask: (revision, offset) => { this.asked.push([revision, offset]); },
+      select: (message) => { this.selected.push(message); },
+      replay: nothing, verify: nothing, exportReport: nothing, copyLink: nothing, compare: nothing, tokens: nothing, command: nothing, moved: nothing, scrolled: nothing, arranged: nothing,
+    });
+    const element: unknown = this.tree.element;
+    assert.ok(element instanceof FakeElement);
+    this.scroller = element;
+    this.scroller.clientHeight = SIGHT * HEIGHT;
+  }
+
+  /** Another layout, that tells the places of `named`; those that it lacks are near the row \`near\`. */
+  open(messages: readonly Message[], named: readonly number[], { same = true, folded = [], near = 0 }: { readonly same?: boolean; readonly folded?: readonly number[]; readonly near?: number } = {}): void {
+    this.messages = messages;
+    this.revision++;
+    const all = [...named, ...folded];
+    const places = all.map((id) => this.place(id)).filter((place) => place !== null);
+    const hidden = all.filter((id) => this.place(id) === null).map((message) => ({ message, index: near }));
+    this.tree.open({ revision: this.revision, rows: messages.length + 1, messages: messages.length, matching: messages.length, places, near: hidden }, folded, null, same);
+  }
+
+  place(id: number): RowPlace | null {
+    const index = this.messages.findIndex((message) => message.id === id) + 1;
+    return index === 0 ? null : { message: id, index, descendants: this.row(index).descendants, ancestors: [] };
+  }
+
+  /** Answers what a frame asks for under the layout of now; all of it, or some windows only. */
+  answer(offsets?: readonly number[]): void {
+    nextFrame();
+    for (const [revision, offset] of this.asked.splice(0)) {
+      if (revision !== this.revision) continue;
+      if (offsets?.includes(offset) === false) {
+        this.asked.push([revision, offset]);
+        continue;
+      }
+      const end = Math.min(this.messages.length + 1, offset + WINDOW);
+      this.tree.accept(revision, offset, Array.from({ length: end - offset }, (_, place) => this.row(offset + place)));
+    }
+    nextFrame();
+  }
+
+  private row(index: number): MarkedRow {
+    const message = this.messages[index - 1];
+    const depth = message?.depth ?? 0;
+    const below = this.messages.slice(index).findIndex((other) => other.depth <= depth);
+    const parent = index === 0 ? null : this.messages.slice(0, index - 1).findLastIndex((other) => other.depth < depth) + 1;
+    return {
+      index, depth, parent, descendants: below < 0 ? this.messages.length - index : below, message: message?.id ?? null, role: 'actor', turn: 0, position: 1, siblings: 1,
+      text: `text ${String(message?.id ?? 'of the question')}`, finish: 'end', return: null, leaves: 0, credit: null, branch: false, match: true, verification: null, other: null,
+    };
+  }
+
+  /** A frame as the browser makes it: what scrolled is told first. */
+  frame(): void {
+    this.scroller.fire('scroll');
+    nextFrame();
+  }
+
+  scroll(pixels: number): void {
+    this.scroller.scrollTop = pixels;
+    this.frame();
+  }
+
+  press(key: string): void {
+    this.scroller.fire('keydown', { key, ctrlKey: false, altKey: false, metaKey: false });
+    nextFrame();
+  }
+
+  get elements(): readonly FakeElement[] {
+    const [canvas] = this.scroller.children;
+    assert.ok(canvas instanceof FakeElement);
+    return canvas.children.filter((child) => child instanceof FakeElement);
+  }
+
+  /** Pixels from the top of what is in sight, with what stands there; loading rows are null. */
+  seen(): readonly (readonly [top: number, words: string | null])[] {
+    const pixels = (text: string | undefined, pattern: RegExp): number => Number(pattern.exec(text ?? '')?.[1] ?? 0);
+    return this.elements
+      .map((element) => ({ element, top: pixels(element.style['transform'], /\((-?\d+)px/u) + pixels(element.style['translate'], / (-?\d+)px/u) - this.scroller.scrollTop }))
+      .filter(({ top }) => top > -HEIGHT && top < SIGHT * HEIGHT)
+      .sort((a, b) => a.top - b.top)
+      .map(({ element, top }) => [top, element.hasAttribute('aria-busy') ? null : (/text (?:\d+|of the question)/u.exec(element.attributes.get('aria-label') ?? '')?.[0] ?? '')]);
+  }
+
+  /** The message of the row that has the keyboard. */
+  get keyboard(): number | null {
+    return this.row(this.tree.place).message;
+  }
+}
+
+const flat = (from: number, count: number): readonly Message[] => Array.from({ length: count }, (_, step) => ({ id: from + step, depth: 1 }));
+const words = (from: number, count: number): readonly string[] => Array.from({ length: count }, (_, step) => `text ${String(from + step)}`);
+
+let host: Host;
+beforeEach(() => {
+  host = new Host();
+  host.open(flat(1000, 100), [], { same: false });
+  host.answer();
+});
+
+test('a layout that scrolls the tree never leaves old rows under new indexes, and nothing moves or goes blank while its rows are on the way', () => {
+  host.scroll(20 * HEIGHT + 7);
+  const before = host.seen();
+  assert.deepEqual(before.map(([, text]) => text), words(1019, 11));
+  // Three branches arrive above what is in sight.
+  host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
+  assert.deepEqual(host.seen(), before);
+  host.frame();
+  assert.deepEqual(host.seen(), before);
+  host.answer();
+  assert.deepEqual(host.seen(), before);
+  assert.deepEqual(host.elements.map(({ attributes }) => attributes.get('id')).slice(0, 2), ['row-13', 'row-14'], 'the rows are those of the new layout');
+  host.scroller.fire('click', { target: host.elements[12] });
+  assert.deepEqual(host.selected, [1021], 'a click selects what it hits');
+});
+
+test('a filter that leaves fewer rows shows these, and not the old ones', () => {
+  host.scroll(20 * HEIGHT + 7);
+  host.open(flat(1050, 5), host.tree.landmarks());
+  host.frame();
+  host.answer();
+  assert.deepEqual(host.seen().map(([, text]) => text), ['text of the question', ...words(1050, 5)]);
+  // Slightly scrolled, and as many rows as before.
+  host.scroll(0);
+  host.open(flat(1000, 100), []);
+  host.answer();
+  host.scroll(5);
+  host.open(flat(2000, 12), host.tree.landmarks());
+  host.frame();
+  host.answer();
+  assert.deepEqual(host.seen().map(([, text]) => text), ['text of the question', ...words(2000, 10)]);
+});
+
+test('who scrolls while rows are on the way sees rows that load, and then the new ones', () => {
+  host.scroll(20 * HEIGHT);
+  host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
+  host.scroll(27 * HEIGHT);
+  assert.deepEqual(host.seen().map(([, text]) => text), Array.from({ length: SIGHT }, () => null));
+  host.answer();
+  assert.deepEqual(host.seen().map(([, text]) => text), words(1023, SIGHT));
+});
+
+test('words that are searched for meanwhile leave no blank place', () => {
+  host.scroll(20 * HEIGHT);
+  host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
+  host.tree.highlight('text');
+  nextFrame();
+  assert.equal(host.seen().length, SIGHT);
+});
+
+test('a click on a row of the layout before chooses no other message', () => {
+  host.open(flat(1000, 400), [], { same: false });
+  host.answer();
+  host.scroll(190 * HEIGHT);
+  host.answer();
+  const clicked = host.elements.find(({ attributes }) => attributes.get('id') === 'row-192');
+  assert.ok(clicked?.attributes.get('aria-label')?.includes('text 1191'));
+  host.open([...flat(1, 3), ...flat(1000, 400)], host.tree.landmarks());
+  nextFrame();
+  // The first of the two windows in sight is here.
+  host.answer([0]);
+  host.scroller.fire('click', { target: clicked });
+  assert.deepEqual(host.selected, []);
+  host.answer();
+  host.scroller.fire('click', { target: host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes('text 1191')) });
+  assert.deepEqual(host.selected, [1191]);
+});
+
+test('the keyboard and the view stay at their rows though they moved since the layout was asked for', () => {
+  host.scroll(20 * HEIGHT);
+  for (let step = 0; step < 25; step++) host.press('ArrowDown');
+  const named = host.tree.landmarks();
+  assert.equal(host.keyboard, 1024);
+  for (let step = 0; step < 4; step++) host.press('ArrowDown');
+  host.scroll(23 * HEIGHT);
+  const before = host.seen();
+  host.open([...flat(1, 8), ...flat(1000, 100)], named);
+  host.answer();
+  assert.equal(host.keyboard, 1028);
+  assert.deepEqual(host.seen(), before);
+});
+
+test('a row that the filter took away leaves its place to the one that the host names; the question keeps the keyboard', () => {
+  host.press('End');
+  host.answer();
+  host.open(flat(1000, 50), host.tree.landmarks(), { near: 50 });
+  host.answer();
+  assert.equal(host.keyboard, 1049);
+  host.press('Home');
+  host.open(flat(900, 200), host.tree.landmarks());
+  assert.equal(host.keyboard, null);
+});
+
+test('Arrow Left goes to the message above, however far it is and whether or not it was loaded', () => {
+  const plans = Array.from({ length: 3 }, (_, plan) => [{ id: plan + 1, depth: 1 }, ...Array.from({ length: 999 }, (__, actor) => ({ id: 10_000 * (plan + 1) + actor, depth: 2 }))]).flat();
+  host.open(plans, [], { same: false });
+  host.answer();
+  host.press('End');
+  host.answer();
+  assert.equal(host.keyboard, 30_998);
+  host.press('ArrowLeft');
+  assert.equal(host.keyboard, 3);
+});
+
+test('a key about a row that is still on its way is done when the row is here, unless another key came', () => {
+  host.open(flat(1, 900), [], { same: false });
+  host.answer();
+  host.press('End');
+  host.press('Enter');
+  assert.deepEqual(host.selected, []);
+  host.answer();
+  assert.deepEqual(host.selected, [900]);
+  host.open(flat(1, 950), host.tree.landmarks());
+  host.press('Enter');
+  host.press('Home');
+  host.answer();
+  assert.deepEqual(host.selected, [900]);
+});
+
+test('what a filter hides is folded still when it is back', () => {
+  const nested = [{ id: 1, depth: 1 }, { id: 2, depth: 2 }, { id: 3, depth: 1 }, { id: 4, depth: 2 }];
+  host.open(nested, [], { folded: [1, 3] });
+  assert.deepEqual(host.tree.folds(), [1, 3]);
+  host.open(nested.slice(2), [], { folded: host.tree.folds() });
+  assert.deepEqual(host.tree.folds().toSorted(), [1, 3]);
+  host.open(nested, [], { folded: host.tree.folds() });
+  host.answer();
+  assert.deepEqual(host.seen().map(([, text]) => text), ['text of the question', 'text 1', 'text 3']);
+});
+
+test('rows that the host failed to send are asked for again when they are next looked at', () => {
+  host.open(flat(1, 900), [], { same: false });
+  nextFrame();
+  assert.deepEqual(host.asked.splice(0).at(-1), [2, 0]);
+  host.scroll(5);
+  assert.deepEqual(host.asked, [], 'asked once');
+  host.tree.failed();
+  nextFrame();
+  assert.deepEqual(host.asked, [], 'not on its own: a host that fails always would be asked for ever');
+  host.scroll(6);
+  host.answer();
+  assert.deepEqual(host.seen()[1]?.[1], 'text 1');
+  // Rows of the layout before are not kept for an answer that does not come.
+  host.open(flat(2, 900), host.tree.landmarks());
+  nextFrame();
+  host.tree.failed();
+  assert.deepEqual(host.seen()[1]?.[1], null);
+});
