@@ -5,6 +5,7 @@ import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
+import type { WithMathematics } from './formulas.ts';
 import { stepFrom } from './hits.ts';
 import { keySheet } from './keySheet.ts';
 import { ProtocolMap } from './protocolMap.ts';
@@ -43,6 +44,8 @@ export class TranscriptPanel {
   private hits: SearchHits | null = null;
   /** Go to the first hit as soon as it is known. */
   private jump = false;
+  /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
+  private stepped: 'no' | 'row' | 'text' = 'no';
   private readonly map: ProtocolMap;
   private readonly bar: SearchBar;
   private readonly comparison: ComparisonView;
@@ -51,7 +54,7 @@ export class TranscriptPanel {
   private keeping: ReturnType<typeof setTimeout> | undefined;
   private compared: { readonly left: number; readonly right: number } | null = null;
 
-  constructor(root: HTMLElement, host: Host<TranscriptToHost>) {
+  constructor(root: HTMLElement, host: Host<TranscriptToHost>, mathematics: WithMathematics) {
     this.host = host;
     this.tree = new TreeView({
       ask: (revision, offset) => { host.post({ type: 'rows', revision, offset }); },
@@ -90,7 +93,8 @@ export class TranscriptPanel {
       chooseModel: () => { host.post({ type: 'chooseModel' }); },
       tokens: (message) => { host.post({ type: 'showContext', message }); },
       open: (message) => { host.post({ type: 'locate', message }); },
-    });
+      arranged: () => { this.keep(); },
+    }, mathematics);
     const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));
     replace(
       root,
@@ -109,6 +113,7 @@ export class TranscriptPanel {
       this.filter = state.filter;
       this.query = state.query;
       this.bar.query = state.query;
+      this.detail.show({ asWritten: state.asWritten, query: state.query.trim() });
       this.compared = state.compared;
       this.kept = state.top;
     }
@@ -126,7 +131,13 @@ export class TranscriptPanel {
       case 'changed': this.ready(); break;
       case 'rows': this.tree.accept(message.revision, message.offset, message.rows); break;
       case 'detail': if (message.id === this.detailRequest) this.showDetail(message.detail); break;
-      case 'reveal': this.tree.reveal(message.place); this.select(message.place.message); break;
+      case 'reveal': {
+        const stepped = this.stepped === 'row';
+        this.tree.reveal(message.place);
+        this.select(message.place.message);
+        if (stepped) this.stepped = 'text';
+        break;
+      }
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
       case 'modelChosen': this.detail.setModel(message.folder); break;
       case 'found': this.found(message.revision, message.hits); break;
@@ -170,6 +181,8 @@ export class TranscriptPanel {
     if (this.opened === null) return;
     this.detail.message(detail, this.opened.defaults, this.replay);
     this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
+    if (this.stepped === 'text') this.detail.seekHit();
+    this.stepped = 'no';
     if (this.awaited !== null) this.replayWhenShown(this.awaited);
   }
 
@@ -181,6 +194,7 @@ export class TranscriptPanel {
 
   private select(message: number | null): void {
     this.awaited = null;
+    this.stepped = 'no';
     this.selected = message;
     this.host.post({ type: 'selected', message });
     this.show(message);
@@ -217,6 +231,7 @@ export class TranscriptPanel {
     this.query = query;
     this.jump = jump;
     this.tree.highlight(query.trim());
+    this.detail.show({ query: query.trim() });
     this.host.post({ type: 'search', revision: this.opened.layout.revision, query });
     this.keep();
   }
@@ -225,6 +240,7 @@ export class TranscriptPanel {
     if (this.opened?.layout.revision !== revision || hits.query !== this.query) return;
     this.hits = hits;
     if (this.jump && !hits.rows.includes(this.tree.place)) this.step(1);
+    else if (this.jump) this.detail.seekHit();
     this.jump = false;
     this.tellHits();
   }
@@ -233,7 +249,9 @@ export class TranscriptPanel {
     if (this.opened === null || this.hits === null) return;
     const at = stepFrom(this.hits.rows, this.tree.place, direction);
     const index = at === null ? undefined : this.hits.rows[at];
-    if (index !== undefined) this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
+    if (index === undefined) return;
+    this.stepped = 'row';
+    this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
   }
 
   private tellHits(): void {
@@ -253,7 +271,7 @@ export class TranscriptPanel {
   }
 
   private keep(): void {
-    if (this.opened !== null) this.host.setState({ version: 3, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, compared: this.compared, top: this.tree.top });
+    if (this.opened !== null) this.host.setState({ version: 4, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, asWritten: this.detail.written, compared: this.compared, top: this.tree.top });
   }
 }
 
