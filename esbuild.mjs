@@ -50,6 +50,9 @@ const webview = (name) => ({
   format: 'iife',
 });
 
+/** Sets mathematics for a page that has some: loaded by that page, to which it goes by this name. */
+const mathematics = { ...webview('transcript'), entryPoints: ['webview/transcript/mathematics.ts'], outfile: 'dist/webview/mathematics.js', globalName: 'c3Mathematics' };
+
 /** The extension loads its help for configurations when the first one is opened: a bundle of its own, required by name. */
 const configurationApart = {
   name: 'configuration-apart',
@@ -71,6 +74,7 @@ const bundles = [
   { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
   ...['transcript', 'dashboard', 'taxonomy', 'model'].map(webview),
+  mathematics,
 ];
 
 /** The lines that the editor's background task waits for. */

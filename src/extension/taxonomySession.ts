@@ -2,6 +2,7 @@
 import { messageOf } from '../shared/errors.ts';
 import { CASES_SHOWN, ALTERNATIVE_PREVIEW, type CaseDetail, type TaxonomyFromHost, type TaxonomyToHost } from '../shared/taxonomyProtocol.ts';
 import { NO_FILTER, sameThresholds, type CaseLabel, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/taxonomy.ts';
+import { beginning } from '../shared/visible.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 /** The part of the engine that answers here. */
@@ -142,7 +143,7 @@ export function caseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBuc
   return {
     bucket,
     alternatives: alternatives.map(({ decision, text, returns, evaluatorCalls }) => ({
-      message: decision, text: text.slice(0, ALTERNATIVE_PREVIEW), cut: text.length > ALTERNATIVE_PREVIEW, real: decision === real?.decision, returns, evaluatorCalls,
+      message: decision, text: beginning(text, ALTERNATIVE_PREVIEW), cut: text.length > ALTERNATIVE_PREVIEW, real: decision === real?.decision, returns, evaluatorCalls,
     })),
     labels: reader.labelsOfBucket(bucket).map(({ name, note, author, createdAt }) => ({ name, note, author, createdAt })),
   };

@@ -5,6 +5,7 @@
 import type { StoreReader, TreeGroup } from '../store/reader.ts';
 import type { Message } from '../shared/records.ts';
 import { PREVIEW, WINDOW, type RowPlace, type TranscriptRow, type TranscriptTarget } from '../shared/transcriptProtocol.ts';
+import { beginning } from '../shared/visible.ts';
 
 /** What a layout is read from. */
 export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'instance'>;
@@ -140,7 +141,7 @@ export class TranscriptOutline {
     const { question } = reader.instance(target.instance);
     return {
       index: 0, depth: 0, parent: null, descendants: this.nodes.length, message: null, role: 'question', turn: 0, position: 1, siblings: 1,
-      text: question.slice(0, PREVIEW), finish: null, return: null, leaves: 0, credit: null, branch: false, match: true,
+      text: beginning(question, PREVIEW), finish: null, return: null, leaves: 0, credit: null, branch: false, match: true,
     };
   }
 }
@@ -193,7 +194,7 @@ function rowOf(node: Node, message: Message): TranscriptRow {
     turn: message.turn,
     position: node.position,
     siblings: node.siblings,
-    text: message.text.slice(0, PREVIEW),
+    text: beginning(message.text, PREVIEW),
     finish: message.finish,
     return: message.return,
     leaves: message.leaves,

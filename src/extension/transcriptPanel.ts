@@ -6,7 +6,7 @@ import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { NO_FILTER as ALL_CASES } from '../shared/taxonomy.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
 import { drawsOf } from '../shared/draws.ts';
-import type { BucketView } from '../shared/records.ts';
+import type { BucketView, Message } from '../shared/records.ts';
 import { protocolReader, type ProtocolReader } from './protocolReader.ts';
 import {
   isTranscriptToHost,
@@ -276,7 +276,13 @@ export class TranscriptPanel {
     const buckets = known.map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey) }));
     const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
     const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
-    return { message, context: decision.context, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
+    return { message, code: this.isCode(reader, message), context: decision.context, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
+  }
+
+  /** Whether a message is what the tests of its instance run. */
+  private isCode(reader: StoreReader, { eventType, turn }: Pick<Message, 'eventType' | 'turn'>): boolean {
+    const { run, instance } = this.target;
+    return reader.instance(instance).tests !== undefined && this.protocols?.(reader, run)?.nodes.some((node) => node.scored && node.role === eventType && node.turn === turn) === true;
   }
 
   private locate(message: number): void {

@@ -58,12 +58,14 @@ export type TranscriptTop = Guarded<typeof isTop>;
 
 /** What a panel keeps across a reload: what is looked at and how it is arranged, never data. */
 export const isTranscriptState = object({
-  version: literal(3),
+  version: literal(4),
   target: isTranscriptTarget,
   selected: nullable(integer()),
   collapsed: list(integer()),
   filter: isTranscriptFilter,
   query: text(QUERY_LIMIT),
+  /** Whether messages are shown to the letter. */
+  asWritten: literal(true, false),
   compared: nullable(isPair),
   /** Null while nothing has been drawn. */
   top: nullable(isTop),
@@ -161,6 +163,8 @@ export interface DrawnBucket extends BucketView {
 
 export interface MessageDetail {
   readonly message: Message;
+  /** Whether the message is what the evaluator runs as code. */
+  readonly code: boolean;
   /** The exact model input that this message answered; null when it is not stored. */
   readonly context: string | null;
   /** Buckets that hold the message or that were asked for from it: the run's own first, then requests, newest first. */

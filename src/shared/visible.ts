@@ -3,14 +3,64 @@
 /** Control characters, format characters (bidirectional marks, joiners, byte order mark), line and paragraph separators, C1 controls, other blanks, unpaired surrogates. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u3000\u3164\ufe00-\ufe0f\uffa0]/gu;
 
+/**
+ * What acts in a text without being seen, or is not seen at all, in runs: controls but tab and line feed, bidirectional controls and others of no width,
+ * line and paragraph separators, unpaired surrogates. Left alone: blanks of other widths, and what joins or varies an emoji.
+ */
+const ACTING = /(?:(?![\t\n]|(?<=\p{Emoji})[\ufe0e\ufe0f]|(?<=\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\p{Cs}\ufff9-\ufffb])+/gu;
+
 // Not the pictures of control characters: many fonts have none.
 const NAMES: ReadonlyMap<string, string> = new Map([['\n', '⟨LF⟩'], ['\t', '⟨TAB⟩'], ['\r', '⟨CR⟩']]);
 
 /** The text on one line: line feed, tab and carriage return by name, others that cannot be seen by their code. */
 export function visible(text: string): string {
-  return text.replaceAll(HIDDEN, (character) => NAMES.get(character) ?? codeOf(character));
+  return text.replaceAll(HIDDEN, codeOf);
+}
+
+/** The text in its own lines, what acts in it unseen by its code. */
+export function disarmed(text: string): string {
+  return text.replaceAll(ACTING, codesOf);
+}
+
+/** Whether something acts in a text unseen. */
+export function hides(text: string): boolean {
+  return text.search(ACTING) >= 0;
+}
+
+/** A piece of a text as it is to be shown; `written` is what the text has there, null where it is shown as it is. */
+export interface Shown {
+  readonly text: string;
+  readonly written: string | null;
+}
+
+/** Cuts a text where something acts in it unseen. The pieces beyond `most` of these are one: by their codes, but not set apart. */
+export function pieces(text: string, most: number): readonly Shown[] {
+  const cut: Shown[] = [];
+  let at = 0;
+  let found = 0;
+  for (const { 0: written, index } of text.matchAll(ACTING)) {
+    if (found === most) break;
+    found++;
+    if (index > at) cut.push({ text: text.slice(at, index), written: null });
+    cut.push({ text: codesOf(written), written });
+    at = index + written.length;
+  }
+  const rest = text.slice(at);
+  if (rest !== '') cut.push({ text: found === most ? disarmed(rest) : rest, written: null });
+  return cut;
+}
+
+/** The first characters of a text, never half of one. @param most UTF-16 units */
+export function beginning(text: string, most: number): string {
+  const code = text.charCodeAt(most - 1);
+  const next = text.charCodeAt(most);
+  return text.slice(0, code >= 0xd800 && code <= 0xdbff && next >= 0xdc00 && next <= 0xdfff ? most - 1 : most);
+}
+
+function codesOf(run: string): string {
+  return Array.from(run, codeOf).join('');
 }
 
 function codeOf(character: string): string {
-  return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  return NAMES.get(character) ?? `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }

@@ -1,18 +1,16 @@
 /** axe-core on every panel, filled and used, in dark, light and high contrast: nothing serious or critical. */
 import assert from 'node:assert/strict';
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
-import { isRecord } from '../../src/shared/guard.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts';
+import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
-import { c3, frameOf, storeOf, TINY, transcriptOf } from './team.ts';
+import { c3, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'accessibility');
 const THEMES: readonly Theme[] = ['dark', 'light', 'highContrast'];
@@ -45,26 +43,6 @@ async function prepare(workbench: Workbench): Promise<void> {
   await workbench.openView('C3');
   await workbench.runCommand('C3: Refresh');
   question = episode?.question.replaceAll(/\s+/gu, ' ').slice(0, 40) ?? '';
-}
-
-interface Finding {
-  readonly rule: string;
-  readonly impact: string;
-  readonly help: string;
-  readonly places: readonly string[];
-}
-
-/** Runs axe-core in a panel's document. */
-async function findings(panel: FrameLocator): Promise<readonly Finding[]> {
-  const frame = await frameOf(panel);
-  if ((await frame.evaluate('typeof axe')) !== 'object') await frame.evaluate(await readFile(AXE, 'utf8'));
-  const result: unknown = await frame.evaluate('axe.run(document, { iframes: false, resultTypes: ["violations"] })');
-  assert.ok(isRecord(result) && Array.isArray(result['violations']) && Array.isArray(result['passes']) && result['passes'].length > 0, 'axe-core has looked at something');
-  return result['violations'].map((violation: unknown): Finding => {
-    assert.ok(isRecord(violation) && Array.isArray(violation['nodes']));
-    const places = violation['nodes'].map((node: unknown) => (isRecord(node) ? `${String(node['html'])} ${String(node['failureSummary']).replaceAll(/\s+/gu, ' ')}` : ''));
-    return { rule: String(violation['id']), impact: String(violation['impact']), help: String(violation['help']), places };
-  });
 }
 
 /** Looks at one state of a panel in every theme; everything found is left in the artifacts. */

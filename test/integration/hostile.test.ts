@@ -16,6 +16,8 @@ const IMAGE = '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3
 const LINKS = '[run](command:c3.startRun) [file](file:///etc/passwd)';
 const HOSTILE = `${SCRIPT}${IMAGE} ${LINKS} $(trash) \u202eesrever\u202c \u001b[31mred\u001b[0m \ud800 end`;
 const TITLE = `Hostile ${SCRIPT} ${LINKS} $(trash) \u202eesrever`;
+/** What of HOSTILE acts unseen, as a panel shows it. */
+const MARKS = ['⟨U+202E⟩esrever⟨U+202C⟩', '⟨U+001B⟩[31mred⟨U+001B⟩[0m', '⟨U+D800⟩ end'] as const;
 const ROLE = '<b>role</b> [x](command:c3.startRun) $(trash)';
 const LABEL = '<i>label</i> [x](command:c3.startRun)';
 const LINE = 1 << 20;
@@ -78,6 +80,11 @@ async function assertText(place: Locator, ...parts: readonly string[]): Promise<
   });
 }
 
+/** Nothing in a place acts unseen: no control that turns text around, no escape, half of no character. */
+async function assertDisarmed(place: Locator): Promise<void> {
+  for (const text of await place.allTextContents()) assert.ok(!/[\u202a-\u202e\u2066-\u2069\u001b\p{Cs}]/u.test(text), JSON.stringify(text));
+}
+
 async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   await prepare(workbench);
   const tab = workbench.page.locator('.tabs-container [role="tab"][aria-label^="Which?"]');
@@ -133,12 +140,15 @@ scenario('the transcript shows text in its rows, in full, among alternatives, in
   const transcript = await openTranscript(workbench);
   const tree = transcript.getByRole('tree');
   await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
-  await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, '$(trash)');
+  await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, '$(trash)', ...MARKS);
   const plan = transcript.locator(`${ROW}[aria-label*="1 of 4: 0 <script>"]`);
   await assertText(plan, ROLE, SCRIPT);
+  assert.ok((await plan.getAttribute('aria-label'))?.includes(MARKS[0]));
+  assert.ok((await plan.locator('.row-text').textContent())?.includes(MARKS[0]));
   await plan.click();
-  await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, '\u202eesrever', '[31mred', 'end');
-  await assertText(transcript.getByRole('region', { name: 'Replayed alternatives' }), SCRIPT);
+  await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, ...MARKS);
+  await assertText(transcript.getByRole('region', { name: 'Replayed alternatives' }), SCRIPT, ...MARKS);
+  await assertDisarmed(transcript.locator('.row-text, .message-text, .alternative-text'));
   await workbench.screenshot('hostile-transcript');
   // A row keeps its columns, whatever its text turns around.
   const [name, value] = await Promise.all([plan.locator('.row-text'), plan.locator('.credit')].map((part) => part.boundingBox()));
@@ -146,12 +156,16 @@ scenario('the transcript shows text in its rows, in full, among alternatives, in
   await tree.press('/');
   await transcript.getByRole('searchbox', { name: 'Search messages' }).pressSequentially('esrever');
   await transcript.locator(`${ROW} mark`).first().waitFor();
+  assert.deepEqual([...new Set(await transcript.locator(`${ROW} mark, .message-text mark`).allTextContents())], ['esrever'], 'a hit is marked beside the mark of what stands before it');
+  await transcript.locator('.message-text mark').first().waitFor();
   await transcript.getByRole('searchbox', { name: 'Search messages' }).fill('');
   await plan.click();
   await tree.press('c');
   await transcript.locator(`${ROW}[aria-label*="2 of 4: 1 <script>"]`).click();
   await tree.press('c');
-  await assertText(transcript.getByRole('region', { name: 'Comparison' }), SCRIPT, ROLE);
+  await assertText(transcript.getByRole('region', { name: 'Comparison' }), SCRIPT, ROLE, ...MARKS);
+  await assertDisarmed(transcript.locator('.comparison .message-text'));
+  await workbench.screenshot('hostile-comparison');
   await assertHarmless(workbench, transcript);
   await tree.press('d');
   const diff = workbench.page.locator('.monaco-diff-editor');
@@ -216,7 +230,7 @@ scenario('taxonomy, dashboard and report show text', async (workbench) => {
   await workbench.runCommand('C3: Inspect failure taxonomy');
   const taxonomy = await workbench.webview('Failure taxonomy');
   const row = taxonomy.locator('.cases > li').filter({ hasText: 'Which?' }).first();
-  await assertText(row, SCRIPT, ROLE);
+  await assertText(row, SCRIPT, ROLE, ...MARKS);
   await row.locator('button.case').click();
   await taxonomy.getByRole('region', { name: 'Your label', exact: true }).waitFor();
   await assertText(taxonomy.locator('body'), TITLE.slice(0, 60));

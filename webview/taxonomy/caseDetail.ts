@@ -3,6 +3,7 @@ import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, decimal, NOT_MEASURED, returnText } from '../common/format.ts';
+import { shownText } from '../common/shownText.ts';
 import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
 import { timeWords } from './words.ts';
 
@@ -116,7 +117,7 @@ export class CaseDetailView {
 function alternativeTable(alternatives: readonly CaseAlternative[], actions: CaseActions): HTMLElement {
   const head = h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Alternative'), h('th', { scope: 'col' }, 'Returns'), h('th', { scope: 'col', class: 'number' }, 'Mean'), h('th', { scope: 'col', class: 'number' }, 'Calls')));
   const rows = alternatives.map(({ message, text, cut, real, returns, evaluatorCalls }) => {
-    const link = h('button', { class: 'link message', type: 'button', title: 'Open the transcript at this alternative' }, text === '' ? '(empty)' : text, cut ? '\u2026' : '');
+    const link = h('button', { class: 'link message', type: 'button', title: 'Open the transcript at this alternative' }, ...(text === '' ? ['(empty)'] : shownText(text)), cut ? '\u2026' : '');
     link.addEventListener('click', () => { actions.open(message); });
     return h('tr', {}, h('th', { scope: 'row' }, link, real ? h('span', { class: 'badge badge-plain' }, 'real') : null), h('td', { class: 'returns' }, returnsWords(returns)), h('td', { class: 'number' }, meanWords(returns)), h('td', { class: 'number' }, count(evaluatorCalls)));
   });

@@ -1,8 +1,10 @@
 /** The cases that the filters let through: each unfolds, is labelled, and opens the transcript at its message. */
 import { VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/taxonomy.ts';
 import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
+import { beginning, disarmed } from '../../src/shared/visible.ts';
 import { badge, focusedIn, h, icon } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
+import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 import { CaseDetailView, type CaseActions } from './caseDetail.ts';
 import { originWords } from './words.ts';
@@ -87,11 +89,11 @@ export class CaseList {
       icon('chevron'),
       h('span', { class: 'case-class' }, h('span', {}, verdict), published === verdict ? null : h('span', { class: 'muted' }, `was ${published}`)),
       h('span', { class: 'case-role' }, h('span', { class: 'role' }, eventType), h('span', { class: 'muted' }, originWords(origin, iteration))),
-      h('span', { class: 'case-words' }, h('span', { class: 'case-question' }, oneLine(question)), h('span', { class: 'evidence muted' }, evidence)),
+      h('span', { class: 'case-words' }, h('span', { class: 'case-question' }, ...shownText(oneLine(question))), h('span', { class: 'evidence muted' }, evidence)),
       h('span', { class: 'case-label' }, label === null ? null : badge(label.name, 'plain', disagrees ? 'You label it otherwise' : 'Your label'), disagrees ? h('span', { class: 'muted' }, 'disagrees') : null),
     );
     toggle.addEventListener('click', () => { this.unfold(this.unfolded === row.bucket ? null : row.bucket, true); });
-    const open = h('button', { class: 'link case-open', type: 'button', title: 'Open the transcript at this message', 'aria-label': `Open the transcript of the case: ${eventType}, ${oneLine(question).slice(0, 80)}` }, 'Open');
+    const open = h('button', { class: 'link case-open', type: 'button', title: 'Open the transcript at this message', 'aria-label': `Open the transcript of the case: ${eventType}, ${disarmed(beginning(oneLine(question), 80))}` }, 'Open');
     open.addEventListener('click', () => { if (row.message !== null) this.actions.open(row.message); });
     open.hidden = row.message === null;
     return { element: h('li', { 'data-bucket': row.bucket }, h('div', { class: 'case-head' }, toggle, open)), toggle, row, key };

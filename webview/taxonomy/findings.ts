@@ -2,6 +2,7 @@
 import type { DetectorReport, TaxonomyView } from '../../src/shared/taxonomy.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, NOT_MEASURED, oneLine } from '../common/format.ts';
+import { shownText } from '../common/shownText.ts';
 
 export class Findings {
   readonly element = h('section', { class: 'findings', 'aria-label': 'Findings in episodes' });
@@ -52,7 +53,7 @@ export class Findings {
   }
 
   private item({ message, question, evidence }: DetectorReport['cases'][number]): HTMLElement {
-    const link = h('button', { class: 'link', type: 'button', title: 'Open the transcript at this message' }, oneLine(question));
+    const link = h('button', { class: 'link', type: 'button', title: 'Open the transcript at this message' }, ...shownText(oneLine(question)));
     link.addEventListener('click', () => { this.open(message); });
     return h('li', {}, link, h('p', { class: 'muted evidence' }, evidence));
   }

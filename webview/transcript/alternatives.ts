@@ -2,10 +2,12 @@
 import { continuationWords, ownWords } from '../../src/shared/continuation.ts';
 import { DRAWS_WORDS, type Draws } from '../../src/shared/draws.ts';
 import type { Alternative, BucketView } from '../../src/shared/records.ts';
+import { beginning } from '../../src/shared/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
+import { shownText } from '../common/shownText.ts';
 import { verificationBadge } from '../common/verificationBadge.ts';
 import { meanReturn } from './replayWords.ts';
 
@@ -80,7 +82,8 @@ export class BucketList {
     const { text, decision } = alternative;
     if (text.trim() === '') return h('p', { class: 'alternative-text empty' }, 'empty message');
     const long = text.length > CLAMP;
-    const shown = h('p', { class: 'alternative-text' }, long && !this.unfolded.has(decision) ? `${text.slice(0, CLAMP)}…` : text);
+    const clamped = long && !this.unfolded.has(decision);
+    const shown = h('p', { class: 'alternative-text' }, ...shownText(clamped ? beginning(text, CLAMP) : text), clamped ? '…' : null);
     if (!long) return shown;
     const toggle = h('button', { class: 'link', type: 'button', 'aria-expanded': String(this.unfolded.has(decision)) }, this.unfolded.has(decision) ? 'less' : 'more');
     toggle.addEventListener('click', () => {

@@ -3,6 +3,7 @@ import { partingText, type ComparedSide, type Comparison } from '../../src/share
 import { h, replace } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
+import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 
 export interface ComparisonEvents {
@@ -20,6 +21,7 @@ export class ComparisonView {
   constructor(events: ComparisonEvents) {
     this.events = events;
     this.element.hidden = true;
+    copyAsWritten(this.element);
   }
 
   /** The messages compared. */
@@ -62,7 +64,7 @@ export class ComparisonView {
       { class: 'side', role: 'group', 'aria-label': `${name}: ${side.title}, return ${returnText(side.return)}` },
       title,
       h('div', { class: 'side-facts' }, h('span', {}, 'Return ', returnCell(side.return)), h('span', {}, `${count(side.messages)} ${side.messages === 1 ? 'message' : 'messages'} · ${count(side.tokens)} tokens · ${count(side.characters)} characters`), others),
-      same ? null : parted === null ? h('p', { class: 'empty' }, 'it has ended') : h('pre', { class: 'message-text', tabindex: 0 }, parted.cut ? '…' : null, h('span', { class: 'common' }, parted.before), parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, parted.rest), parted.more ? '…' : null),
+      same ? null : parted === null ? h('p', { class: 'empty' }, 'it has ended') : h('pre', { class: 'message-text', tabindex: 0 }, parted.cut ? '…' : null, h('span', { class: 'common' }, ...shownText(parted.before)), parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, ...shownText(parted.rest)), parted.more ? '…' : null),
     );
   }
 }

@@ -6,9 +6,12 @@ import { creditCell } from '../common/creditBar.ts';
 import { h, replace, type Child } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
+import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { divider } from '../common/toolkit.ts';
 import { BucketList } from './alternatives.ts';
 import { EstimatesView } from './estimates.ts';
+import type { WithMathematics } from './formulas.ts';
+import { MessageText, type TextLook } from './messageText.ts';
 import { ReplayForm, type ReplayRequest } from './replayForm.ts';
 
 export interface DetailEvents {
@@ -22,6 +25,8 @@ export interface DetailEvents {
   tokens(message: number): void;
   /** Show another message in the tree. */
   open(message: number): void;
+  /** Texts are now shown as they were written, or no longer. */
+  arranged(): void;
 }
 
 export class DetailPane {
@@ -33,9 +38,19 @@ export class DetailPane {
   private estimates: EstimatesView | null = null;
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
+  private readonly mathematics: WithMathematics;
+  private readonly asWritten = h('button', { class: 'toggle', type: 'button', 'aria-pressed': 'false', title: 'The text to the letter, in letters of one width' }, 'As written');
+  private text: MessageText | null = null;
+  private look: TextLook = { asWritten: false, query: '' };
 
-  constructor(events: DetailEvents) {
+  constructor(events: DetailEvents, mathematics: WithMathematics) {
     this.events = events;
+    this.mathematics = mathematics;
+    copyAsWritten(this.element);
+    this.asWritten.addEventListener('click', () => {
+      this.show({ asWritten: !this.look.asWritten });
+      events.arranged();
+    });
   }
 
   /** The question in full. */
@@ -43,9 +58,9 @@ export class DetailPane {
     this.leave();
     replace(
       this.element,
-      h('h2', {}, 'Question'),
-      h('pre', { class: 'message-text', tabindex: 0 }, header.question),
-      h('dl', { class: 'facts' }, ...fact('Expected answer', header.answer), ...fact('Source', header.source)),
+      h('div', { class: 'text-head' }, h('h2', {}, 'Question'), this.asWritten),
+      this.textOf(header.question, false),
+      h('dl', { class: 'facts' }, ...fact('Expected answer', ...shownText(header.answer)), ...fact('Source', ...shownText(header.source))),
     );
   }
 
@@ -81,8 +96,33 @@ export class DetailPane {
     return this.shown === message;
   }
 
+  /** How texts are shown; kept across a reload. */
+  get written(): boolean {
+    return this.look.asWritten;
+  }
+
+  /** Shows texts in another look, or with the words of another search marked; what stays the same is not drawn again. */
+  show(change: Partial<TextLook>): void {
+    const look = { ...this.look, ...change };
+    if (look.asWritten === this.look.asWritten && look.query === this.look.query) return;
+    this.look = look;
+    this.asWritten.setAttribute('aria-pressed', String(look.asWritten));
+    this.text?.show(look);
+  }
+
+  /** Brings the first word of the search in the text into sight. */
+  seekHit(): void {
+    this.text?.seekHit();
+  }
+
+  private textOf(text: string, code: boolean): HTMLElement {
+    this.text = new MessageText(text, code, this.look, this.mathematics);
+    return this.text.element;
+  }
+
   private leave(): void {
     this.shown = null;
+    this.text = null;
     this.form = null;
     this.estimates = null;
     this.buckets.clear();
@@ -101,13 +141,13 @@ export class DetailPane {
     this.form = form;
     this.estimates = new EstimatesView({ measure: defaults.unavailable === null ? (name) => { if (name === 'remove') form.removeMessage(); else form.submitAsRecorded(); } : null });
     this.lists = h('div', { class: 'buckets' });
-    const text = message.text === '' ? h('p', { class: 'empty' }, 'empty message') : h('pre', { class: 'message-text', tabindex: 0 }, message.text);
+    const empty = message.text === '';
     replace(
       this.element,
-      h('h2', {}, message.eventType, message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null),
-      text,
+      h('div', { class: 'text-head' }, h('h2', {}, message.eventType, message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null), empty ? null : this.asWritten),
+      empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
       this.facts,
-      context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, context), this.tokens(message.id)),
+      context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)), this.tokens(message.id)),
       divider(),
       form.element,
       this.estimates.element,
@@ -150,6 +190,6 @@ function facts({ message }: MessageDetail): readonly HTMLElement[] {
   ];
 }
 
-function fact(name: string, value: Child): readonly HTMLElement[] {
-  return [h('dt', {}, name), h('dd', {}, value)];
+function fact(name: string, ...value: readonly Child[]): readonly HTMLElement[] {
+  return [h('dt', {}, name), h('dd', {}, ...value)];
 }

@@ -3,6 +3,7 @@ import '../common/common.css';
 import './style.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';
+import { mathematicsBeside } from './formulas.ts';
 import { TranscriptPanel } from './panel.ts';
 
-new TranscriptPanel(byId('app'), editorHost());
+new TranscriptPanel(byId('app'), editorHost(), mathematicsBeside(document.currentScript));

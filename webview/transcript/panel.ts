@@ -6,6 +6,7 @@ import type { Host } from '../common/host.ts';
 import { Arrivals } from './arrivals.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
+import type { WithMathematics } from './formulas.ts';
 import { stepFrom } from './hits.ts';
 import { keySheet } from './keySheet.ts';
 import { ProtocolMap } from './protocolMap.ts';
@@ -45,6 +46,8 @@ export class TranscriptPanel {
   private hits: SearchHits | null = null;
   /** Go to the first hit as soon as it is known. */
   private jump = false;
+  /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
+  private stepped: 'no' | 'row' | 'text' = 'no';
   private readonly map: ProtocolMap;
   private readonly bar: SearchBar;
   private readonly comparison: ComparisonView;
@@ -54,7 +57,7 @@ export class TranscriptPanel {
   private readonly arrivals = new Arrivals<Opened>();
   private compared: { readonly left: number; readonly right: number } | null = null;
 
-  constructor(root: HTMLElement, host: Host<TranscriptToHost>) {
+  constructor(root: HTMLElement, host: Host<TranscriptToHost>, mathematics: WithMathematics) {
     this.host = host;
     this.tree = new TreeView({
       ask: (revision, offset) => { host.post({ type: 'rows', revision, offset }); },
@@ -93,7 +96,8 @@ export class TranscriptPanel {
       chooseModel: () => { host.post({ type: 'chooseModel' }); },
       tokens: (message) => { host.post({ type: 'showContext', message }); },
       open: (message) => { host.post({ type: 'locate', message }); },
-    });
+      arranged: () => { this.keep(); },
+    }, mathematics);
     const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));
     replace(
       root,
@@ -112,6 +116,7 @@ export class TranscriptPanel {
       this.filter = state.filter;
       this.query = state.query;
       this.bar.query = state.query;
+      this.detail.show({ asWritten: state.asWritten, query: state.query.trim() });
       this.compared = state.compared;
       this.kept = state.top;
     }
@@ -129,11 +134,14 @@ export class TranscriptPanel {
       case 'changed': this.ready(); break;
       case 'rows': this.tree.accept(message.revision, message.offset, message.rows); break;
       case 'detail': if (message.id === this.detailRequest) this.showDetail(message.detail); break;
-      case 'reveal':
+      case 'reveal': {
+        const stepped = this.stepped === 'row';
         this.release();
         this.tree.reveal(message.place);
         this.select(message.place.message);
+        if (stepped) this.stepped = 'text';
         break;
+      }
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
       case 'modelChosen': this.detail.setModel(message.folder); break;
       case 'found': this.found(message.revision, message.hits); break;
@@ -200,6 +208,8 @@ export class TranscriptPanel {
     if (this.opened === null) return;
     this.detail.message(detail, this.opened.defaults, this.replay);
     this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
+    if (this.stepped === 'text') this.detail.seekHit();
+    this.stepped = 'no';
     if (this.awaited !== null) this.replayWhenShown(this.awaited);
   }
 
@@ -211,6 +221,7 @@ export class TranscriptPanel {
 
   private select(message: number | null): void {
     this.awaited = null;
+    this.stepped = 'no';
     this.selected = message;
     this.host.post({ type: 'selected', message });
     this.show(message);
@@ -248,6 +259,7 @@ export class TranscriptPanel {
     this.query = query;
     this.jump = jump;
     this.tree.highlight(query.trim());
+    this.detail.show({ query: query.trim() });
     this.host.post({ type: 'search', revision: this.opened.layout.revision, query });
     this.keep();
   }
@@ -256,6 +268,7 @@ export class TranscriptPanel {
     if (this.opened?.layout.revision !== revision || hits.query !== this.query) return;
     this.hits = hits;
     if (this.jump && !hits.rows.includes(this.tree.place)) this.step(1);
+    else if (this.jump) this.detail.seekHit();
     this.jump = false;
     this.tellHits();
   }
@@ -264,7 +277,9 @@ export class TranscriptPanel {
     if (this.opened === null || this.hits === null) return;
     const at = stepFrom(this.hits.rows, this.tree.place, direction);
     const index = at === null ? undefined : this.hits.rows[at];
-    if (index !== undefined) this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
+    if (index === undefined) return;
+    this.stepped = 'row';
+    this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
   }
 
   private tellHits(): void {
@@ -284,7 +299,7 @@ export class TranscriptPanel {
   }
 
   private keep(): void {
-    if (this.opened !== null) this.host.setState({ version: 3, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, compared: this.compared, top: this.tree.top });
+    if (this.opened !== null) this.host.setState({ version: 4, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, asWritten: this.detail.written, compared: this.compared, top: this.tree.top });
   }
 }
 

@@ -2,10 +2,12 @@
 import { OTHER_DISTRIBUTION } from '../../src/shared/continuation.ts';
 import type { MarkedRow } from '../../src/shared/transcriptProtocol.ts';
 import { creditCell } from '../common/creditBar.ts';
+import { disarmed } from '../../src/shared/visible.ts';
 import { h, icon, setAttributes } from '../common/dom.ts';
 import { creditText, oneLine, returnText } from '../common/format.ts';
 import { highlighted } from './highlight.ts';
 import { returnCell } from '../common/returnMark.ts';
+import { shownText } from '../common/shownText.ts';
 import { verificationBadge, verificationText } from '../common/verificationBadge.ts';
 
 /** Pixels of one row, the height of a row in the editor's own trees; as in style.css. */
@@ -26,7 +28,7 @@ export function rowId(index: number): string {
 
 /** What a screen reader says of a row. */
 export function rowLabel(row: MarkedRow): string {
-  const text = oneLine(row.text);
+  const text = disarmed(oneLine(row.text));
   if (row.message === null) return `Question: ${text}`;
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
   return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
@@ -78,7 +80,7 @@ function shell(index: number): HTMLElement {
 
 /** The text with the words of a search marked. */
 function words(text: string, query: string): readonly (HTMLElement | string)[] {
-  return query === '' ? [text] : highlighted(text, query).map((stretch) => (stretch.hit ? h('mark', {}, stretch.text) : stretch.text));
+  return highlighted(text, query).flatMap((stretch) => (stretch.hit ? [h('mark', {}, ...shownText(stretch.text))] : shownText(stretch.text)));
 }
 
 function twistie(row: MarkedRow, folded: boolean): HTMLElement {
@@ -88,7 +90,7 @@ function twistie(row: MarkedRow, folded: boolean): HTMLElement {
 
 function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
   const text = oneLine(row.text);
-  if (row.message === null) return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, text)];
+  if (row.message === null) return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, ...shownText(text))];
   const place = row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
   return [
     h('span', { class: 'role' }, row.role),

@@ -49,7 +49,7 @@ test('messages of the panels that follow the protocol are taken', () => {
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
-  assert.ok(isTranscriptState({ version: 3, target, selected: 4, collapsed: [], filter, query: 'plan', compared: { left: 1, right: 2 }, top: { message: null, offset: 3 } }));
+  assert.ok(isTranscriptState({ version: 4, target, selected: 4, collapsed: [], filter, query: 'plan', asWritten: true, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 } }));
   assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter: taxonomyFilter, limit: 50 }));
   assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
   assert.ok(isTaxonomyState(taxonomyState));
@@ -81,7 +81,7 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
   assert.equal(isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }), false);
-  assert.equal(isTranscriptState({ version: 3, target: { ...target, phase: 'test' }, selected: null, collapsed: [], filter, query: '', compared: null, top: null }), false);
+  assert.equal(isTranscriptState({ version: 4, target: { ...target, phase: 'test' }, selected: null, collapsed: [], filter, query: '', asWritten: false, compared: null, top: null }), false);
   assert.equal(isTaxonomyState({ ...taxonomyState, version: 1 }), false);
   assert.equal(isTaxonomyState({ ...taxonomyState, filter: { ...taxonomyFilter, verdict: 'No Such Class' } }), false);
   for (const message of [

@@ -4,7 +4,7 @@ import { firstDifference, partingOf, type Branch } from '../../../src/shared/bra
 import { comparisonOf, partingText } from '../../../src/shared/comparison.ts';
 import { spansOf } from '../../../src/shared/contextTokens.ts';
 import { placeNodes } from '../../../src/shared/protocolGraph.ts';
-import { visible } from '../../../src/shared/visible.ts';
+import { beginning, disarmed, hides, pieces, visible } from '../../../src/shared/visible.ts';
 
 function branch(texts: readonly (readonly [role: string, text: string])[], question = 'q'): Branch {
   return { message: 1, title: 't', question, return: 1, otherContinuations: 0, messages: texts.map(([role, text], index) => ({ message: index + 1, role, turn: 0, text, tokens: 2, return: null })) };
@@ -46,6 +46,15 @@ test('what cannot be seen in a text is made visible, and nothing else is changed
   assert.equal(visible('a b\n\t\r\0\x1b[31m\x7f'), 'a b⟨LF⟩⟨TAB⟩⟨CR⟩⟨U+0000⟩⟨U+001B⟩[31m⟨U+007F⟩');
   assert.equal(visible('\u202eevil\u200b\ufeff\u00a0\ud800'), '⟨U+202E⟩evil⟨U+200B⟩⟨U+FEFF⟩⟨U+00A0⟩⟨U+D800⟩');
   assert.equal(visible('é 中 😀 <script>'), 'é 中 😀 <script>');
+});
+
+test('what acts in a text unseen is told by its code; blanks, line ends and emoji stay', () => {
+  assert.equal(disarmed('a\u202eb\u202c\n\t\r\u2028\u001b[31m \ud800 \ufeff\u00ad\u2066 \u{e0041}a\ufe0f'), 'a⟨U+202E⟩b⟨U+202C⟩\n\t⟨CR⟩⟨U+2028⟩⟨U+001B⟩[31m ⟨U+D800⟩ ⟨U+FEFF⟩⟨U+00AD⟩⟨U+2066⟩ ⟨U+E0041⟩a⟨U+FE0F⟩');
+  const harmless = 'é 中 \u00a0\u3000 👨‍👩‍👧 👩🏽‍💻 ❤️ 1️⃣ <script>';
+  assert.equal(disarmed(harmless), harmless);
+  assert.deepEqual([hides(harmless), hides('a\u200db')], [false, true]);
+  assert.deepEqual(pieces('a\u202e\u202eb\u200bc\u200bd', 2), [{ text: 'a', written: null }, { text: '⟨U+202E⟩⟨U+202E⟩', written: '\u202e\u202e' }, { text: 'b', written: null }, { text: '⟨U+200B⟩', written: '\u200b' }, { text: 'c⟨U+200B⟩d', written: null }]);
+  assert.deepEqual([beginning('a😀b', 2), beginning('a😀b', 3), beginning('ab', 5), beginning('\ud83d\ud83d', 1)], ['a', 'a😀', 'ab', '\ud83d']);
 });
 
 test('tokens that share a character stand together, and the pieces join to the text', () => {

@@ -1,0 +1,152 @@
+/** As much of a document as texts need: elements with attributes and children. What would read markup is not there, and asking for it throws. */
+
+const MARKUP: readonly PropertyKey[] = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln', 'createContextualFragment', 'setHTMLUnsafe', 'parseHTMLUnsafe'];
+
+class MadeNode {
+  parent: MadeElement | null = null;
+
+  remove(): void {
+    this.parent?.drop(this);
+    this.parent = null;
+  }
+}
+
+export class MadeText extends MadeNode {
+  readonly textContent: string;
+
+  constructor(text: string) {
+    super();
+    this.textContent = text;
+  }
+}
+
+export class MadeElement extends MadeNode {
+  childNodes: (MadeElement | MadeText)[] = [];
+  readonly attributes = new Map<string, string>();
+  readonly style: Record<string, string> = {};
+  readonly dataset: Record<string, string> = {};
+  readonly localName: string;
+  readonly listeners = new Map<string, (() => void)[]>();
+  hidden = false;
+  scrolledTo = 0;
+
+  constructor(name: string) {
+    super();
+    this.localName = name;
+  }
+
+  get children(): readonly MadeElement[] {
+    return this.childNodes.filter((child) => child instanceof MadeElement);
+  }
+
+  get className(): string {
+    return this.attributes.get('class') ?? '';
+  }
+
+  set className(name: string) {
+    this.attributes.set('class', name);
+  }
+
+  get classList(): { readonly toggle: (name: string, on: boolean) => void; readonly add: (name: string) => void } {
+    const toggle = (name: string, on: boolean): void => {
+      const others = this.className.split(' ').filter((present) => present !== '' && present !== name);
+      this.className = (on ? [...others, name] : others).join(' ');
+    };
+    return { toggle, add: (name) => { toggle(name, true); } };
+  }
+
+  get textContent(): string {
+    return this.childNodes.map(({ textContent }) => textContent).join('');
+  }
+
+  set textContent(text: string) {
+    this.replaceChildren(...(text === '' ? [] : [text]));
+  }
+
+  get isConnected(): boolean {
+    return true;
+  }
+
+  setAttribute(name: string, value: string): void {
+    this.attributes.set(name, value);
+  }
+
+  removeAttribute(name: string): void {
+    this.attributes.delete(name);
+  }
+
+  getAttribute(name: string): string | null {
+    return this.attributes.get(name) ?? null;
+  }
+
+  append(...nodes: readonly (MadeElement | MadeText | string)[]): void {
+    for (const node of nodes.flatMap((added) => (added instanceof MadeElement && added.localName === '#fragment' ? added.childNodes : [added]))) {
+      const child = typeof node === 'string' ? new MadeText(node) : node;
+      child.remove();
+      child.parent = this;
+      this.childNodes.push(child);
+    }
+  }
+
+  appendChild(node: MadeElement | MadeText): void {
+    this.append(node);
+  }
+
+  drop(node: MadeNode): void {
+    this.childNodes = this.childNodes.filter((child) => child !== node);
+  }
+
+  replaceChildren(...nodes: readonly (MadeElement | MadeText | string)[]): void {
+    this.childNodes = [];
+    this.append(...nodes);
+  }
+
+  addEventListener(name: string, listener: () => void): void {
+    this.listeners.set(name, [...(this.listeners.get(name) ?? []), listener]);
+  }
+
+  scrollIntoView(): void {
+    this.scrolledTo++;
+  }
+
+  /** The element and all within it. */
+  all(): readonly MadeElement[] {
+    return [this, ...this.children.flatMap((child) => child.all())];
+  }
+
+  /** Elements of a class within. */
+  ofClass(name: string): readonly MadeElement[] {
+    return this.all().filter(({ className }) => className.split(' ').includes(name));
+  }
+
+  click(): void {
+    for (const listener of this.listeners.get('click') ?? []) listener();
+  }
+}
+
+function guarded<T extends object>(target: T): T {
+  return new Proxy(target, {
+    get: (of, name) => { refuse(name); return Reflect.get(of, name, of) as unknown; },
+    set: (of, name, value) => { refuse(name); return Reflect.set(of, name, value, of); },
+  });
+}
+
+function refuse(name: PropertyKey): void {
+  if (MARKUP.includes(name)) throw new Error(`Texts are never markup: ${String(name)}.`);
+}
+
+/** Puts a document in the place where a page has it. */
+export function makeDocument(): void {
+  for (const name of MARKUP) {
+    const never = (): never => { throw new Error(`Texts are never markup: ${String(name)}.`); };
+    Object.defineProperty(MadeElement.prototype, name, { get: never, set: never });
+  }
+  const document = guarded({
+    compatMode: 'CSS1Compat',
+    createElement: (name: string) => new MadeElement(name),
+    createElementNS: (_: string, name: string) => new MadeElement(name),
+    createTextNode: (text: string) => new MadeText(text),
+    createDocumentFragment: () => new MadeElement('#fragment'),
+  });
+  Object.defineProperty(globalThis, 'document', { configurable: true, value: document });
+}
