@@ -1,10 +1,11 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
-import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
+import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayDraft, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
+import { withDraft } from './drafts.ts';
 import { stepFrom } from './hits.ts';
 import { keySheet } from './keySheet.ts';
 import { ProtocolMap } from './protocolMap.ts';
@@ -48,7 +49,10 @@ export class TranscriptPanel {
   private readonly comparison: ComparisonView;
   /** Where the page stood before it was thrown away, until the transcript is there again. */
   private kept: TranscriptTop | null = null;
+  /** The same of the pane. */
+  private keptScroll: number | null = null;
   private keeping: ReturnType<typeof setTimeout> | undefined;
+  private drafts: readonly ReplayDraft[] = [];
   private compared: { readonly left: number; readonly right: number } | null = null;
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>) {
@@ -73,6 +77,7 @@ export class TranscriptPanel {
       step: (direction) => { this.step(direction); },
       filter: (filter) => { host.post({ type: 'filter', filter, collapsed: this.folded, others: this.tree.landmarks() }); },
       leave: () => { this.tree.element.focus(); },
+      keys: () => { this.keys.toggle(); },
     });
     this.comparison = new ComparisonView({
       openDiff: (left, right) => { host.post({ type: 'openDiff', left, right }); },
@@ -90,6 +95,11 @@ export class TranscriptPanel {
       chooseModel: () => { host.post({ type: 'chooseModel' }); },
       tokens: (message) => { host.post({ type: 'showContext', message }); },
       open: (message) => { host.post({ type: 'locate', message }); },
+      draft: (message, fields) => {
+        this.drafts = withDraft(this.drafts, message, fields);
+        this.keep();
+      },
+      scrolled: () => { this.keepSoon(); },
     });
     const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));
     replace(
@@ -111,6 +121,8 @@ export class TranscriptPanel {
       this.bar.query = state.query;
       this.compared = state.compared;
       this.kept = state.top;
+      this.drafts = state.drafts;
+      this.keptScroll = state.scroll;
     }
     this.ready();
   }
@@ -145,6 +157,7 @@ export class TranscriptPanel {
     // Who asked for another message meanwhile is to see it.
     const kept = message.selected === this.selected ? this.kept : null;
     this.kept = null;
+    if (message.selected !== this.selected) this.keptScroll = null;
     this.opened = message;
     this.replay = message.replay;
     this.selected = message.selected;
@@ -168,7 +181,8 @@ export class TranscriptPanel {
 
   private showDetail(detail: MessageDetail): void {
     if (this.opened === null) return;
-    this.detail.message(detail, this.opened.defaults, this.replay);
+    this.detail.message(detail, this.opened.defaults, this.replay, this.drafts.find(({ message }) => message === detail.message.id));
+    this.restoreScroll();
     this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
     if (this.awaited !== null) this.replayWhenShown(this.awaited);
   }
@@ -181,6 +195,7 @@ export class TranscriptPanel {
 
   private select(message: number | null): void {
     this.awaited = null;
+    this.keptScroll = null;
     this.selected = message;
     this.host.post({ type: 'selected', message });
     this.show(message);
@@ -192,8 +207,14 @@ export class TranscriptPanel {
     if (message !== null) this.host.post({ type: 'detail', id: this.detailRequest, message });
     else if (this.opened !== null) {
       this.detail.question(this.opened.header);
+      this.restoreScroll();
       this.markMap(null);
     }
+  }
+
+  private restoreScroll(): void {
+    if (this.keptScroll !== null) this.detail.element.scrollTop = this.keptScroll;
+    this.keptScroll = null;
   }
 
   private markMap(selected: { readonly role: string; readonly turn: number } | null): void {
@@ -253,7 +274,7 @@ export class TranscriptPanel {
   }
 
   private keep(): void {
-    if (this.opened !== null) this.host.setState({ version: 3, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, compared: this.compared, top: this.tree.top });
+    if (this.opened !== null) this.host.setState({ version: 4, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, compared: this.compared, top: this.tree.top, drafts: this.drafts, scroll: this.keptScroll ?? Math.round(this.detail.element.scrollTop) });
   }
 }
 
