@@ -10,6 +10,9 @@ const FROM_SOURCE = import.meta.url.endsWith('.ts');
 /** Entry of the worker thread. */
 export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js', import.meta.url);
 
+/** Entry of the engine's own process. */
+export const ENGINE_ENTRY = new URL(FROM_SOURCE ? './main.ts' : './engine.js', import.meta.url);
+
 /** Entry of the process that examines a provider. */
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
 

@@ -7,7 +7,7 @@
  */
 import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from './continuation.ts';
 import type { MessageEstimate } from './estimates.ts';
-import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from './guard.ts';
+import { anyOf, integer, list, literal, nullable, object, text, TEXT_LIMIT, type Guarded } from './guard.ts';
 import type { Comparison } from './comparison.ts';
 import type { Draws } from './draws.ts';
 import type { ProtocolGraph } from './protocolGraph.ts';
@@ -56,7 +56,27 @@ const isPair = object({ left: integer(), right: integer() });
 const isTop = object({ message: nullable(integer()), offset: integer() });
 export type TranscriptTop = Guarded<typeof isTop>;
 
-/** What a panel keeps across a reload: what is looked at and how it is arranged, never data. */
+/** Replay forms that are kept while they are half filled in, and the characters of all their own messages: as many as the longest that can be replayed. */
+export const MOST_DRAFTS = 8;
+export const DRAFTS_LENGTH = TEXT_LIMIT;
+/** Longest values of a form's fields. */
+export const DRAFT_LIMITS = { number: 20, text: TEXT_LIMIT, snapshot: 64, model: 4096 } as const;
+
+/** What stands in the replay form of a message, as it was typed: it may be wrong. */
+const isDraft = object({
+  message: integer(),
+  alternatives: text(DRAFT_LIMITS.number),
+  replays: text(DRAFT_LIMITS.number),
+  text: text(DRAFT_LIMITS.text),
+  independent: literal(true, false),
+  /** What it is continued with; null and empty are as recorded. */
+  snapshot: nullable(text(DRAFT_LIMITS.snapshot)),
+  temperature: text(DRAFT_LIMITS.number),
+  model: text(DRAFT_LIMITS.model),
+});
+export type ReplayDraft = Guarded<typeof isDraft>;
+
+/** What a panel keeps across a reload: what is looked at, how it is arranged and what is begun, never data. */
 export const isTranscriptState = object({
   version: literal(4),
   target: isTranscriptTarget,
@@ -69,6 +89,10 @@ export const isTranscriptState = object({
   compared: nullable(isPair),
   /** Null while nothing has been drawn. */
   top: nullable(isTop),
+  /** Oldest first. */
+  drafts: list(isDraft, MOST_DRAFTS),
+  /** Pixels of the pane that are scrolled away. */
+  scroll: integer(),
 });
 export type TranscriptState = Guarded<typeof isTranscriptState>;
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Frame, FrameLocator } from 'playwright-core';
+import type { Frame, FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import type { StoreReader } from '../../src/store/types.ts';
@@ -76,4 +76,19 @@ export async function transcriptOf(workbench: Workbench, question: string): Prom
     await workbench.treeItem(view, question.slice(0, 30)).click();
   }
   return workbench.webview(title);
+}
+
+/** Whether an element has the keyboard; the inner part of a control has it with its control. */
+export function hasFocus(target: Locator): Promise<boolean> {
+  return target.evaluate((element) => element.matches(':focus'), undefined, { timeout: 2_000 });
+}
+
+/** Presses Tab, or another key, until an element has the keyboard. */
+export async function tabTo(workbench: Workbench, target: Locator, key = 'Tab'): Promise<void> {
+  await target.waitFor();
+  for (let presses = 0; presses < 60; presses++) {
+    if (await hasFocus(target)) return;
+    await workbench.page.keyboard.press(key);
+  }
+  assert.fail(`60 times ${key} did not reach ${String(target)}`);
 }

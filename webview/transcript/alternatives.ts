@@ -52,8 +52,7 @@ export class BucketList {
     bucket.alternatives.forEach((alternative, place) => {
       const drawn = JSON.stringify(alternative);
       const present = this.items.get(alternative.decision);
-      const element = present?.drawn === drawn ? present.element : this.item(alternative);
-      if (element !== present?.element) present?.element.remove();
+      const element = present?.drawn === drawn ? present.element : renewed(present?.element, this.item(alternative));
       const there = this.list.children[place] ?? null;
       if (there !== element) this.list.insertBefore(element, there);
       this.items.set(alternative.decision, { drawn, element });
@@ -101,6 +100,15 @@ export class BucketList {
     show.addEventListener('click', () => { this.open(decision); });
     return show;
   }
+}
+
+/** The item with its new tags and figures. Its words and buttons stay: one of them may have the keyboard, or be half pressed. */
+function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElement {
+  for (const part of present === undefined ? [] : ['.tags', '.figures']) {
+    const next = fresh.querySelector(part);
+    if (next !== null) present?.querySelector(part)?.replaceWith(next);
+  }
+  return present ?? fresh;
 }
 
 /** Returns, credit and what stands behind them; the same columns in every alternative. */

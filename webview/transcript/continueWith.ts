@@ -2,16 +2,19 @@
 import { choiceProblem, OTHER_DISTRIBUTION, type ContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../../src/shared/continuation.ts';
 import { h } from '../common/dom.ts';
 import { button, dropdown, option, textField, type Dropdown } from '../common/toolkit.ts';
+import type { ReplayFields } from './drafts.ts';
 import { parseTemperature, snapshotLabel } from './replayWords.ts';
 
 export class ContinueWith {
-  readonly element: HTMLElement;
+  readonly element: HTMLDetailsElement;
   private readonly snapshot: Dropdown = dropdown('Snapshot', () => { this.tell(); });
   private readonly temperature = textField('Temperature', { size: 6, inputmode: 'decimal' });
   private readonly model = textField('Model folder', { size: 24, placeholder: "the run's own" });
   private readonly state = h('span', { class: 'muted' });
+  private readonly changed: () => void;
 
-  constructor(own: OwnContinuation, snapshots: readonly OfferedSnapshot[], events: { chooseModel(): void; submit(): void }) {
+  constructor(own: OwnContinuation, snapshots: readonly OfferedSnapshot[], events: { chooseModel(): void; submit(): void; changed(): void }) {
+    this.changed = () => { events.changed(); };
     this.snapshot.append(option('', `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : snapshotLabel({ id: own.snapshot, step: own.step, kept: true })}`));
     for (const offered of snapshots) if (offered.id !== own.snapshot) this.snapshot.append(option(offered.id, snapshotLabel(offered)));
     this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${String(own.temperature)}`;
@@ -48,6 +51,7 @@ export class ContinueWith {
     this.model.value = folder;
     this.snapshot.value = '';
     this.tell();
+    this.changed();
     this.model.focus();
   }
 
@@ -57,17 +61,31 @@ export class ContinueWith {
     return typeof value === 'string' && value !== '' ? value : null;
   }
 
-  private reset(): void {
-    this.snapshot.value = '';
-    this.temperature.value = '';
-    this.model.value = '';
-    this.tell();
+  /** What stands in the fields. */
+  get fields(): Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'> {
+    return { snapshot: this.chosen, temperature: this.temperature.value, model: this.model.value };
   }
 
-  private tell(): void {
+  /** Puts back what stood in the fields; the list must be on the page. A snapshot that is offered no more is left out. */
+  restore({ snapshot, temperature, model }: Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'>): void {
+    this.snapshot.value = snapshot ?? '';
+    this.temperature.value = temperature;
+    this.model.value = model;
+    this.element.open = this.tell();
+  }
+
+  private reset(): void {
+    this.restore({ snapshot: null, temperature: '', model: '' });
+    this.element.open = true;
+    this.changed();
+  }
+
+  /** Says whether something else than what was recorded is chosen. */
+  private tell(): boolean {
     const changed = this.chosen !== null || this.temperature.value.trim() !== '' || this.model.value.trim() !== '';
     this.state.textContent = changed ? OTHER_DISTRIBUTION : 'as recorded';
     this.element.classList.toggle('changed', changed);
+    return changed;
   }
 }
 

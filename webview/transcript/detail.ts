@@ -10,6 +10,7 @@ import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { divider } from '../common/toolkit.ts';
 import { BucketList } from './alternatives.ts';
 import { EstimatesView } from './estimates.ts';
+import type { ReplayFields } from './drafts.ts';
 import type { WithMathematics } from './formulas.ts';
 import { MessageText, type TextLook } from './messageText.ts';
 import { ReplayForm, type ReplayRequest } from './replayForm.ts';
@@ -27,6 +28,10 @@ export interface DetailEvents {
   open(message: number): void;
   /** Texts are now shown as they were written, or no longer. */
   arranged(): void;
+  /** What is begun in the form of a message; null where nothing is. */
+  draft(message: number, fields: ReplayFields | null): void;
+  /** The pane was scrolled. */
+  scrolled(): void;
 }
 
 export class DetailPane {
@@ -51,6 +56,7 @@ export class DetailPane {
       this.show({ asWritten: !this.look.asWritten });
       events.arranged();
     });
+    this.element.addEventListener('scroll', () => { events.scrolled(); });
   }
 
   /** The question in full. */
@@ -64,10 +70,13 @@ export class DetailPane {
     );
   }
 
-  /** One message; drawn anew only when it is another one, so that nothing moves under the reader. */
-  message(detail: MessageDetail, defaults: ReplayDefaults, replay: ReplayState | null): void {
+  /** One message; drawn anew only when it is another one, so that nothing moves under the reader. @param draft what was begun for it */
+  message(detail: MessageDetail, defaults: ReplayDefaults, replay: ReplayState | null, draft: ReplayFields | undefined): void {
     const { message } = detail;
-    if (this.shown !== message.id) this.build(detail, defaults);
+    if (this.shown !== message.id) {
+      this.build(detail, defaults);
+      if (draft !== undefined) this.form?.restore(draft);
+    }
     replace(this.facts, ...facts(detail));
     this.estimates?.update(detail.estimates);
     for (const bucket of detail.buckets) this.bucket(bucket, bucket.draws);
@@ -137,6 +146,7 @@ export class DetailPane {
       cancel: () => { this.events.cancelReplay(); },
       verify: () => { this.events.verify(message.id); },
       chooseModel: () => { this.events.chooseModel(); },
+      draft: (fields) => { this.events.draft(message.id, fields); },
     });
     this.form = form;
     this.estimates = new EstimatesView({ measure: defaults.unavailable === null ? (name) => { if (name === 'remove') form.removeMessage(); else form.submitAsRecorded(); } : null });

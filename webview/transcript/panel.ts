@@ -1,11 +1,12 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
-import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
+import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayDraft, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { Arrivals } from './arrivals.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
+import { withDraft } from './drafts.ts';
 import type { WithMathematics } from './formulas.ts';
 import { stepFrom } from './hits.ts';
 import { keySheet } from './keySheet.ts';
@@ -53,8 +54,11 @@ export class TranscriptPanel {
   private readonly comparison: ComparisonView;
   /** Where the page stood before it was thrown away, until the transcript is there again. */
   private kept: TranscriptTop | null = null;
+  /** The same of the pane. */
+  private keptScroll: number | null = null;
   private keeping: ReturnType<typeof setTimeout> | undefined;
   private readonly arrivals = new Arrivals<Opened>();
+  private drafts: readonly ReplayDraft[] = [];
   private compared: { readonly left: number; readonly right: number } | null = null;
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>, mathematics: WithMathematics) {
@@ -79,6 +83,7 @@ export class TranscriptPanel {
       step: (direction) => { this.step(direction); },
       filter: (filter) => { host.post({ type: 'filter', filter, collapsed: this.folded, others: this.tree.landmarks() }); },
       leave: () => { this.tree.element.focus(); },
+      keys: () => { this.keys.toggle(); },
     });
     this.comparison = new ComparisonView({
       openDiff: (left, right) => { host.post({ type: 'openDiff', left, right }); },
@@ -96,6 +101,11 @@ export class TranscriptPanel {
       chooseModel: () => { host.post({ type: 'chooseModel' }); },
       tokens: (message) => { host.post({ type: 'showContext', message }); },
       open: (message) => { host.post({ type: 'locate', message }); },
+      draft: (message, fields) => {
+        this.drafts = withDraft(this.drafts, message, fields);
+        this.keep();
+      },
+      scrolled: () => { this.keepSoon(); },
       arranged: () => { this.keep(); },
     }, mathematics);
     const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));
@@ -119,6 +129,8 @@ export class TranscriptPanel {
       this.detail.show({ asWritten: state.asWritten, query: state.query.trim() });
       this.compared = state.compared;
       this.kept = state.top;
+      this.drafts = state.drafts;
+      this.keptScroll = state.scroll;
     }
     this.ready();
   }
@@ -182,6 +194,7 @@ export class TranscriptPanel {
     // Who asked for another message meanwhile is to see it.
     const kept = message.selected === this.selected ? this.kept : null;
     this.kept = null;
+    if (message.selected !== this.selected) this.keptScroll = null;
     this.opened = message;
     this.replay = message.replay;
     // What was selected here meanwhile stays so.
@@ -206,7 +219,8 @@ export class TranscriptPanel {
 
   private showDetail(detail: MessageDetail): void {
     if (this.opened === null) return;
-    this.detail.message(detail, this.opened.defaults, this.replay);
+    this.detail.message(detail, this.opened.defaults, this.replay, this.drafts.find(({ message }) => message === detail.message.id));
+    this.restoreScroll();
     this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
     if (this.stepped === 'text') this.detail.seekHit();
     this.stepped = 'no';
@@ -222,6 +236,7 @@ export class TranscriptPanel {
   private select(message: number | null): void {
     this.awaited = null;
     this.stepped = 'no';
+    this.keptScroll = null;
     this.selected = message;
     this.host.post({ type: 'selected', message });
     this.show(message);
@@ -233,8 +248,14 @@ export class TranscriptPanel {
     if (message !== null) this.host.post({ type: 'detail', id: this.detailRequest, message });
     else if (this.opened !== null) {
       this.detail.question(this.opened.header);
+      this.restoreScroll();
       this.markMap(null);
     }
+  }
+
+  private restoreScroll(): void {
+    if (this.keptScroll !== null) this.detail.element.scrollTop = this.keptScroll;
+    this.keptScroll = null;
   }
 
   private markMap(selected: { readonly role: string; readonly turn: number } | null): void {
@@ -299,7 +320,7 @@ export class TranscriptPanel {
   }
 
   private keep(): void {
-    if (this.opened !== null) this.host.setState({ version: 4, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, asWritten: this.detail.written, compared: this.compared, top: this.tree.top });
+    if (this.opened !== null) this.host.setState({ version: 4, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, asWritten: this.detail.written, compared: this.compared, top: this.tree.top, drafts: this.drafts, scroll: this.keptScroll ?? Math.round(this.detail.element.scrollTop) });
   }
 }
 

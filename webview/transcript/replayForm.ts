@@ -1,11 +1,11 @@
 /** Asks for a replay of one message and shows how far it is. */
 import { AS_RECORDED, type ContinuationChoice } from '../../src/shared/continuation.ts';
-import { MAX_ALTERNATIVES, MAX_REPLAYS, type MessageDetail, type ReplayDefaults, type ReplayState } from '../../src/shared/transcriptProtocol.ts';
-import { h, replace } from '../common/dom.ts';
-import { count } from '../common/format.ts';
+import { DRAFT_LIMITS, MAX_ALTERNATIVES, MAX_REPLAYS, type MessageDetail, type ReplayDefaults, type ReplayState } from '../../src/shared/transcriptProtocol.ts';
+import { h } from '../common/dom.ts';
 import { button, checkbox, progressRing, textArea, textField, type Button, type Checkbox, type TextArea, type TextField } from '../common/toolkit.ts';
 import { ContinueWith } from './continueWith.ts';
-import { parseCount } from './replayWords.ts';
+import { sameFields, type ReplayFields } from './drafts.ts';
+import { parseCount, progressOf } from './replayWords.ts';
 
 export interface ReplayRequest {
   readonly alternatives: number;
@@ -21,6 +21,8 @@ export interface ReplayFormEvents {
   verify(): void;
   /** Ask for the folder of another model. */
   chooseModel(): void;
+  /** What stands in the fields and was not asked for yet; null where they stand as offered. */
+  draft(fields: ReplayFields | null): void;
 }
 
 export class ReplayForm {
@@ -32,40 +34,64 @@ export class ReplayForm {
   private readonly start: Button;
   private readonly verify: Button;
   private readonly problem = h('p', { class: 'problem', role: 'alert' });
-  private readonly progress = h('div', { class: 'progress', role: 'status' });
+  private readonly words = h('span', { role: 'status' });
+  private readonly ring = progressRing('Replaying');
+  private readonly cancel: Button;
+  private readonly typedPart: HTMLDetailsElement;
+  private readonly offered: ReplayFields;
   private readonly events: ReplayFormEvents;
   private readonly continuation: ContinueWith;
   private running = false;
+  private restoring = false;
 
   constructor(defaults: ReplayDefaults, { own, snapshots }: Pick<MessageDetail, 'own' | 'snapshots'>, events: ReplayFormEvents) {
     this.events = events;
     this.alternatives = textField('Alternatives', { size: 4, inputmode: 'numeric', value: defaults.alternatives });
     this.replays = textField('Replays each', { size: 4, inputmode: 'numeric', value: defaults.replays });
-    this.typed = textArea('Your own message', { rows: 3, resize: 'vertical' });
+    this.typed = textArea('Your own message', { rows: 3, resize: 'vertical', maxlength: DRAFT_LIMITS.text });
+    this.offered = { alternatives: String(defaults.alternatives), replays: String(defaults.replays), text: '', independent: false, snapshot: null, temperature: '', model: '' };
     this.common = checkbox('Common random numbers', true, 'Replay m of every alternative draws the same random numbers: differences between alternatives vary less. Off: each alternative draws its own.');
     this.verify = button('Verify replay', () => { events.verify(); }, { title: 'Execute the stored replays of this message again and compare them (V)' });
     this.verify.hidden = true;
     const submit = (): void => {
       const request = this.running ? null : this.read();
-      if (request !== null) events.start(request);
+      if (request === null) return;
+      events.start(request);
+      events.draft(null);
     };
-    this.continuation = new ContinueWith(own, snapshots, { chooseModel: () => { events.chooseModel(); }, submit });
+    this.continuation = new ContinueWith(own, snapshots, { chooseModel: () => { events.chooseModel(); }, submit, changed: () => { this.keep(); } });
     this.start = button('Replay alternatives', submit, { primary: true, title: 'Sample other messages from the same frozen context (R)' });
+    this.cancel = button('Cancel', () => { events.cancel(); });
     for (const field of [this.alternatives, this.replays]) {
       field.addEventListener('keydown', (event) => { if (event.key === 'Enter') submit(); });
     }
-    const typed = h('details', { class: 'typed' }, h('summary', {}, 'Try a message of your own'), this.typed);
+    this.typedPart = h('details', { class: 'typed' }, h('summary', {}, 'Try a message of your own'), this.typed);
     this.element = h(
       'section',
       { class: 'replay', 'aria-label': 'Replay' },
       defaults.unavailable === null
         ? h('div', { class: 'fields' }, this.alternatives, this.replays, this.common, this.start, this.verify)
         : h('p', { class: 'muted' }, defaults.unavailable),
-      defaults.unavailable === null ? typed : null,
+      defaults.unavailable === null ? this.typedPart : null,
       defaults.unavailable === null ? this.continuation.element : null,
       this.problem,
-      this.progress,
+      h('div', { class: 'progress' }, this.ring, this.words, this.cancel),
     );
+    for (const event of ['input', 'change']) this.element.addEventListener(event, () => { this.keep(); });
+    this.show(null, false);
+  }
+
+  /** Puts back what was begun; the form must be on the page. */
+  restore(fields: ReplayFields): void {
+    // Some controls tell of a value that they are given as if it was typed.
+    this.restoring = true;
+    this.alternatives.value = fields.alternatives;
+    this.replays.value = fields.replays;
+    this.typed.value = fields.text;
+    this.common.checked = !fields.independent;
+    this.typedPart.open = fields.text !== '';
+    this.continuation.restore(fields);
+    this.restoring = false;
   }
 
   /** There is a replay that can be verified. */
@@ -96,23 +122,42 @@ export class ReplayForm {
     this.continuation.setModel(folder);
   }
 
-  /** Shows a replay; `here` says whether it is one of the message in this pane. */
+  /**
+   * Shows a replay; `here` says whether it is one of the message in this pane. The button that cancels stays the same one: what is being pressed or
+   * has the keyboard is not drawn again. A start by keyboard leads to it, and its end back.
+   */
   show(state: ReplayState | null, here: boolean): void {
+    const failed = this.running && here && state?.status === 'failed';
     this.running = state?.status === 'running';
-    this.start.disabled = this.running;
     this.problem.textContent = state !== null && here && state.status === 'failed' ? state.error ?? 'The replay failed.' : '';
-    if (state === null || (!this.running && !(here && state.status === 'cancelled'))) {
-      replace(this.progress);
-    } else if (!this.running) {
-      replace(this.progress, h('span', { class: 'muted' }, `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`));
+    const words = progressOf(state, here);
+    if (this.words.textContent !== words) this.words.textContent = words;
+    this.words.classList.toggle('muted', !this.running);
+    this.ring.hidden = !this.running;
+    if (this.running) {
+      this.cancel.hidden = false;
+      if (document.activeElement === this.start) this.cancel.focus();
+      this.start.disabled = true;
     } else {
-      const words = state.total === 0 ? 'Preparing' : state.done === state.total ? 'Verifying what was replayed' : `${count(state.done)} of ${count(state.total)}`;
-      replace(this.progress, progressRing('Replaying'), h('span', {}, here ? words : `Another message is replayed: ${words}`), this.cancelButton());
+      this.start.disabled = false;
+      // A button that was disabled can take the keyboard once it has been drawn again.
+      if (document.activeElement === this.cancel) requestAnimationFrame(() => { this.end(); });
+      else this.cancel.hidden = true;
     }
+    // What failed was asked for, and may be wanted once more.
+    if (failed) this.keep();
   }
 
-  private cancelButton(): HTMLElement {
-    return button('Cancel', () => { this.events.cancel(); });
+  private end(): void {
+    if (this.running) return;
+    if (document.activeElement === this.cancel) this.start.focus();
+    this.cancel.hidden = true;
+  }
+
+  private keep(): void {
+    if (this.restoring) return;
+    const fields = { alternatives: this.alternatives.value, replays: this.replays.value, text: this.typed.value, independent: !this.common.checked, ...this.continuation.fields };
+    this.events.draft(sameFields(fields, this.offered) ? null : fields);
   }
 
   private read(): ReplayRequest | null {

@@ -1,5 +1,7 @@
 /** Numbers of a replay, read and put in words. */
 import { TEMPERATURE, type OfferedSnapshot } from '../../src/shared/continuation.ts';
+import type { ReplayState } from '../../src/shared/transcriptProtocol.ts';
+import { count } from '../common/format.ts';
 
 /** The mean of the returns that could be scored; null when there is none. */
 export function meanReturn(returns: readonly (number | null)[]): number | null {
@@ -28,4 +30,12 @@ export function parseTemperature(value: string): number | null | string {
 /** `Step 3 · 0123456789ab`, and whether the weights are there. */
 export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
   return `${step === 0 ? 'Before training' : `Step ${String(step)}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
+}
+
+/** How far a replay is, in words; empty where there is nothing to say. @param here whether it is one of the message that is shown */
+export function progressOf(state: ReplayState | null, here: boolean): string {
+  if (state?.status === 'cancelled' && here) return `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`;
+  if (state?.status !== 'running') return '';
+  const words = state.total === 0 ? 'Preparing' : state.done === state.total ? 'Verifying what was replayed' : `${count(state.done)} of ${count(state.total)}`;
+  return here ? words : `Another message is replayed: ${words}`;
 }

@@ -13,6 +13,8 @@ export interface SearchEvents {
   filter(filter: TranscriptFilter): void;
   /** Give the keyboard back to the tree. */
   leave(): void;
+  /** Show the sheet of keys. */
+  keys(): void;
 }
 
 type Choice = readonly [value: string, words: string];
@@ -48,11 +50,14 @@ export class SearchBar {
       select.addEventListener('keydown', (event) => { if (event.key === 'Escape') events.leave(); });
     }
     this.clear.addEventListener('click', () => { this.role.focus(); events.filter(NO_FILTER); });
+    const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
+    keys.addEventListener('click', () => { events.keys(); });
     this.element = h(
       'div',
       { class: 'search-bar', role: 'search' },
       h('div', { class: 'search-line' }, this.field, step('Previous hit (P)', '↑', () => { events.step(-1); }), step('Next hit (N)', '↓', () => { events.step(1); }), this.hits),
       h('div', { class: 'filter-line' }, this.role, this.credit, this.outcome, this.label, this.clear, this.matching),
+      keys,
     );
     this.show(NO_FILTER, { roles: [], labels: [] }, { messages: 0, matching: 0 });
   }

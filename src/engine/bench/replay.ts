@@ -1,4 +1,4 @@
-/** `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, and how fast replays are verified. */
+/** `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, how fast replays are verified, and how soon a cancel stops one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import type { RunSummary } from '../../shared/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { readRecipe } from '../recipe.ts';
 import { EngineService } from '../service.ts';
+import { cancelling } from './cancelReplay.ts';
 import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';
 
 const FULL = { requests: 15, verified: 2048 };
@@ -18,11 +19,16 @@ export async function benchReplay(options: TeamBenchOptions): Promise<BenchRepor
   const recipe = await readRecipe(options.config, ['steps=1', 'evaluation.instances=0'], options.folder);
   const { provider, threads } = recipe.config.device;
   const home = await mkdtemp(join(tmpdir(), 'c3-bench-replay-'));
-  const service = new EngineService(join(home, 'c3.sqlite'));
+  const store = join(home, 'c3.sqlite');
+  const service = new EngineService(store);
   try {
     const summary = await service.run(recipe, { cancelled: options.cancelled, onProgress: () => undefined });
     options.note('a run to replay is there');
     const figures = [...(await requesting(service, summary, options)), ...(await verifying(service, summary, options))];
+    const messages = service.reading((reader) => spread(reader, summary.run, options.quick ? QUICK.requests : FULL.requests));
+    // The process that is cancelled writes this store.
+    await service.close();
+    figures.push(...(await cancelling(store, messages, options)));
     return { suite: 'replay', figures, hardware: hardwareName(`${provider} provider`, `${String(threads)} threads`) };
   } finally {
     await service.close();

@@ -120,7 +120,7 @@ describe('what is measured', () => {
     assert.deepEqual([contentsOf(folder), leftovers()], before);
   });
 
-  it('of replays is latency, reuse and verification, all of it identical', async () => {
+  it('of replays is latency, reuse and verification, all of it identical, and how soon a cancel stops one', async () => {
     const before = [contentsOf(folder), leftovers()];
     const { suite, figures, hardware } = await benchReplay(options());
     assert.equal(suite, 'replay');
@@ -136,6 +136,9 @@ describe('what is measured', () => {
     assert.equal(named(figures, 'replays that were identical').value, 32 + 2 * 36);
     assert.equal(named(figures, 'replays that differed').value, 0);
     assert.ok((named(figures, 'replays re-executed and compared').value ?? 0) > 0);
+    const share = (name: string): number => named(figures, name).value ?? NaN;
+    for (const what of ['cancel of a replay to the last stored row', "cancel of a replay to the engine's answer"]) assert.ok(share(`${what}, median`) >= 0 && share(`${what}, median`) <= share(`${what}, 95th percentile`), what);
+    assert.equal(share('messages stored after that answer'), 0);
     assert.deepEqual([contentsOf(folder), leftovers()], before);
   });
 

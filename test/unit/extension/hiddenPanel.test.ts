@@ -107,7 +107,7 @@ const KINDS = {
   },
   transcript: {
     make: (parts: never) => new TranscriptPanels(parts),
-    state: { version: 4, target: TARGET, selected: null, collapsed: [], filter: ALL, query: '', asWritten: false, compared: null, top: null },
+    state: { version: 4, target: TARGET, selected: null, collapsed: [], filter: ALL, query: '', asWritten: false, compared: null, top: null, drafts: [], scroll: 0 },
     ready: { type: 'ready', selected: null, collapsed: [], others: [], filter: ALL },
   },
   taxonomy: {

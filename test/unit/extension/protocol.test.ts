@@ -13,6 +13,8 @@ const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
 const continuation = { snapshot: null, temperature: null, model: null };
 
+const replayDraft = { message: 4, alternatives: '0', replays: 'two', text: 'what if', independent: true, snapshot: 'a'.repeat(64), temperature: '0.5x', model: '' };
+
 test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
     { type: 'ready', selected: null, collapsed: [1, 2], others: [], filter },
@@ -49,7 +51,7 @@ test('messages of the panels that follow the protocol are taken', () => {
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
-  assert.ok(isTranscriptState({ version: 4, target, selected: 4, collapsed: [], filter, query: 'plan', asWritten: true, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 } }));
+  assert.ok(isTranscriptState({ version: 4, target, selected: 4, collapsed: [], filter, query: 'plan', asWritten: true, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 }, drafts: [replayDraft], scroll: 12 }));
   assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter: taxonomyFilter, limit: 50 }));
   assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
   assert.ok(isTaxonomyState(taxonomyState));
@@ -81,7 +83,11 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
   assert.equal(isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }), false);
-  assert.equal(isTranscriptState({ version: 4, target: { ...target, phase: 'test' }, selected: null, collapsed: [], filter, query: '', asWritten: false, compared: null, top: null }), false);
+  const transcriptState = { version: 4, target, selected: null, collapsed: [], filter, query: '', asWritten: false, compared: null, top: null, drafts: [], scroll: 0 };
+  assert.ok(isTranscriptState(transcriptState));
+  assert.equal(isTranscriptState({ ...transcriptState, target: { ...target, phase: 'test' } }), false);
+  assert.equal(isTranscriptState({ ...transcriptState, drafts: [{ ...replayDraft, text: 'x'.repeat(100_001) }] }), false);
+  assert.equal(isTranscriptState({ ...transcriptState, drafts: Array.from({ length: 9 }, (_, message) => ({ ...replayDraft, message })) }), false);
   assert.equal(isTaxonomyState({ ...taxonomyState, version: 1 }), false);
   assert.equal(isTaxonomyState({ ...taxonomyState, filter: { ...taxonomyFilter, verdict: 'No Such Class' } }), false);
   for (const message of [
