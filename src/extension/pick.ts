@@ -48,7 +48,7 @@ export async function pickMessage(reader: StoreReader, episode: EpisodeNode, tit
 async function pickNode(reader: StoreReader, parent: RunsNode | null, title: string, placeHolder: string): Promise<RunsNode | undefined> {
   const limits = new Limits();
   for (;;) {
-    const nodes = parent?.kind === 'round' ? episodes(reader, parent, limits, true) : childrenOf(reader, parent, limits);
+    const nodes = parent?.kind === 'round' ? episodes(reader, parent, limits, true) : stepsFirst(childrenOf(reader, parent, limits));
     const only = nodes[0];
     if (nodes.length === 1 && only !== undefined) return only;
     const chosen = (await window.showQuickPick<NodeItem>(underHeadings(nodes), { title, placeHolder, matchOnDescription: true }))?.node;
@@ -57,13 +57,27 @@ async function pickNode(reader: StoreReader, parent: RunsNode | null, title: str
   }
 }
 
-/** Every outcome of episodes under its name; other nodes stand as they are. */
+/** The steps of a run before its evaluations, which have no credits to read until something is replayed. */
+function stepsFirst(nodes: readonly RunsNode[]): readonly RunsNode[] {
+  const evaluated = (node: RunsNode): boolean => node.kind === 'round' && node.step === null;
+  return [...nodes.filter((node) => !evaluated(node)), ...nodes.filter(evaluated)];
+}
+
+/** Every outcome of episodes, and every kind of round, under its name; other nodes stand as they are. */
 function underHeadings(nodes: readonly RunsNode[]): readonly NodeItem[] {
-  const headings = nodes.map((node) => (node.kind === 'episode' ? OUTCOMES[outcomeOf(node.episode.return)] : undefined));
+  const headings = nodes.map(headingOf);
   return nodes.flatMap((node, index): readonly NodeItem[] => {
     const heading = headings[index];
     return heading === undefined || heading === headings[index - 1] ? [itemOf(node)] : [{ label: heading, kind: QuickPickItemKind.Separator }, itemOf(node)];
   });
+}
+
+function headingOf(node: RunsNode): string | undefined {
+  switch (node.kind) {
+    case 'episode': return OUTCOMES[outcomeOf(node.episode.return)];
+    case 'round': return node.step === null ? 'One attempt each' : 'Several attempts at each problem, with credits';
+    case 'run': case 'more': return undefined;
+  }
 }
 
 function itemOf(node: RunsNode): NodeItem {

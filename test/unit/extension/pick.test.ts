@@ -20,13 +20,17 @@ registerHooks({
 });
 const { pickEpisode } = await import('../../../src/extension/pick.ts');
 
-test('of the episodes the lost ones stand first, each outcome under its name', async (t) => {
+test('of the rounds the steps stand first, of the episodes the lost ones, each kind under its name', async (t) => {
   const { writer, ...store } = temporaryStore();
   t.after(() => { store.remove(); });
   addRun(writer);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
   addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0, null, 0.5, 0]] });
+  addTree(writer, { phase: 'evaluate', iteration: 1, instance: instance(1), returns: [[1]] });
   const chosen = await pickEpisode(writer, 'Open transcript');
+  assert.deepEqual(asked.at(-2)?.items.map(({ label, kind }) => (kind === -1 ? `-- ${label}` : label)), [
+    '-- Several attempts at each problem, with credits', 'Step 1', '-- One attempt each', 'Evaluation before, greedy',
+  ]);
   const { items, placeHolder } = asked.at(-1) ?? { items: [], placeHolder: '' };
   assert.deepEqual(items.map(({ label, kind, description }) => (kind === -1 ? `-- ${label}` : description?.split(',')[0])), [
     '-- Lost', 'return 0', 'return 0', '-- Neither lost nor won', 'return 0.5', '-- Won', 'return 1', '-- Not scored', 'masked: the evaluator failed',
