@@ -41,8 +41,10 @@ export function runReaders(session: Session): RunReaders {
   const instance = db.prepare<[string], InstanceRow>('SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?');
   const environment = db.prepare<[number], NumericEnvironment>('SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?');
   const episodes = db.prepare<[Round & Page], Episode>(`${EPISODES} ORDER BY episode.id LIMIT @limit OFFSET @offset`);
+  // Where another attempt at the problem did better, some message is to blame; where none did, credit tells nothing.
   const lostFirst = db.prepare<[Round & Page], Episode>(`
-    ${EPISODES} ORDER BY CASE WHEN return IS NULL THEN 3 WHEN return >= 1 THEN 2 WHEN return <= 0 THEN 0 ELSE 1 END, episode.id LIMIT @limit OFFSET @offset`);
+    ${EPISODES} ORDER BY CASE WHEN return IS NULL THEN 3 WHEN return >= 1 THEN 2 WHEN return <= 0 THEN 0 ELSE 1 END,
+      max(return) OVER (PARTITION BY episode.instance) IS return, episode.id LIMIT @limit OFFSET @offset`);
   const countEpisodes = db.prepare<[Round], number>('SELECT count(*) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration').pluck();
   const masked = db.prepare<[string], number>(`SELECT count(*) FROM episode WHERE run = ? AND phase <> 'replay' AND return IS NULL`).pluck();
   const counts = db.prepare<[], StoreCounts>(`

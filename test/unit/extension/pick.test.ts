@@ -25,6 +25,7 @@ test('of the rounds the steps stand first, of the episodes the lost ones, each k
   t.after(() => { store.remove(); });
   addRun(writer);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
+  addTree(writer, { iteration: 1, instance: instance(0), returns: [[0, 0]] });
   addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0, null, 0.5, 0]] });
   addTree(writer, { phase: 'evaluate', iteration: 1, instance: instance(1), returns: [[1]] });
   const chosen = await pickEpisode(writer, 'Open transcript');
@@ -33,10 +34,10 @@ test('of the rounds the steps stand first, of the episodes the lost ones, each k
   ]);
   const { items, placeHolder } = asked.at(-1) ?? { items: [], placeHolder: '' };
   assert.deepEqual(items.map(({ label, kind, description }) => (kind === -1 ? `-- ${label}` : description?.split(',')[0])), [
-    '-- Lost', 'return 0', 'return 0', '-- Neither lost nor won', 'return 0.5', '-- Won', 'return 1', '-- Not scored', 'masked: the evaluator failed',
+    '-- Lost', 'return 0', 'return 0', 'return 0', 'return 0', '-- Neither lost nor won', 'return 0.5', '-- Won', 'return 1', '-- Not scored', 'masked: the evaluator failed',
   ]);
   assert.match(placeHolder, /lost stand first/u);
-  assert.equal(chosen?.episode.return, 0);
+  assert.deepEqual([chosen?.episode.return, chosen?.episode.instance], [0, instance(1).uidSha], 'a loss that another attempt shows to be somebody\'s');
 });
 
 test('where no message cost anything, or none was measured, one sentence says so', () => {
