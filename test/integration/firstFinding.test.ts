@@ -17,7 +17,7 @@ scenario('a new user comes from the walkthrough to the message that lost an epis
   };
   const view = await workbench.openView('C3');
   await workbench.screenshot('first-welcome');
-  await act(() => view.getByRole('link', { name: 'Five steps' }).click());
+  await act(() => view.locator('a', { hasText: 'Five steps' }).click());
   await page.locator('.getting-started-step').filter({ hasText: 'Read a transcript' }).waitFor();
   await workbench.screenshot('first-walkthrough');
   await act(() => page.locator('.getting-started-step.expanded').getByRole('button', { name: 'Run the bundled team', exact: true }).click());
