@@ -1,4 +1,4 @@
-/** axe-core on every panel, filled and used, in dark, light and high contrast: nothing serious or critical. */
+/** axe-core on every panel, filled and used, in dark, light and high contrast, wide and narrow: nothing serious or critical. */
 import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,6 +14,8 @@ const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'accessibility');
 const THEMES: readonly Theme[] = ['dark', 'light', 'highContrast'];
+const WIDTHS = [1400, 800] as const;
+const HEIGHT = 900;
 const GRAVE: readonly string[] = ['serious', 'critical'];
 /** Cases that show every class, and one that nobody could score. */
 const TREES = [[[0, 0, 0], [0, 0, 0]], [[0, 1, 0], [0, 0, 1]], [[1, 1, 1], [1, 1, 1]], [[0, 0, 1], [1, 1, 1]], [[null, null, 1], [null, null, null]]] as const;
@@ -45,15 +47,19 @@ async function prepare(workbench: Workbench): Promise<void> {
   question = episode?.question.replaceAll(/\s+/gu, ' ').slice(0, 40) ?? '';
 }
 
-/** Looks at one state of a panel in every theme; everything found is left in the artifacts. */
+/** Looks at one state of a panel in every theme, wide and narrow; everything found is left in the artifacts. */
 async function audit(workbench: Workbench, name: string, panel: () => Promise<FrameLocator>): Promise<void> {
   await mkdir(ARTIFACTS, { recursive: true });
   const grave: string[] = [];
   for (const theme of THEMES) {
     await workbench.setTheme(theme);
-    const found = await findings(await panel());
-    await writeFile(join(ARTIFACTS, `${name}-${theme}.json`), `${JSON.stringify(found, null, 2)}\n`);
-    grave.push(...found.filter(({ impact }) => GRAVE.includes(impact)).map(({ rule, help, places }) => `${name}, ${theme}: ${rule}: ${help}\n  ${places.slice(0, 5).join('\n  ')}`));
+    for (const width of WIDTHS) {
+      await workbench.page.setViewportSize({ width, height: HEIGHT });
+      const found = await findings(await panel());
+      await writeFile(join(ARTIFACTS, `${name}-${theme}-${String(width)}.json`), `${JSON.stringify(found, null, 2)}\n`);
+      grave.push(...found.filter(({ impact }) => GRAVE.includes(impact)).map(({ rule, help, places }) => `${name}, ${theme}, ${String(width)} wide: ${rule}: ${help}\n  ${places.slice(0, 5).join('\n  ')}`));
+    }
+    await workbench.page.setViewportSize({ width: WIDTHS[0], height: HEIGHT });
   }
   assert.equal(grave.join('\n'), '');
 }

@@ -4,7 +4,7 @@ import type { FrameLocator, Locator } from 'playwright-core';
 import type { StoreWriter } from '../../src/store/writer.ts';
 import { addMadeRun, addMadeStep, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, hasFocus, reloadWindow, storeOf, tabTo, TINY } from './team.ts';
 
 const STEPS = 2000;
 const HOSTILE = 'Leave-one-out <img src=x onerror=alert(1)> \u202Etxt.exe';
@@ -260,5 +260,36 @@ scenario('the numbers are those of c3 diagnose for the same run', async (workben
   assert.equal(contexts.reduce((sum, n) => sum + n, 0), nested.variance.n);
   assert.ok(Math.abs(mean - nested.variance.value) < 1e-4);
   assert.deepEqual((await table('Evaluator calls per step')).map((cells) => cells[1]), ['8', '8']);
+  assertQuiet(workbench);
+});
+
+scenario('by keyboard alone a run is laid over another, and taken off again', async (workbench) => {
+  await withStore(workbench, (store) => {
+    addMadeRun(store, { id: 'under', title: 'Keys under', seed: 5, steps: 30, accuracy: [0.5, 0.6] });
+    addMadeRun(store, { id: 'over', title: 'Keys over', method: 'magrpo', seed: 6, steps: 30, accuracy: [0.5, 0.6] });
+  });
+  await workbench.openView('C3');
+  await workbench.runCommand('C3: Refresh');
+  await workbench.runCommand('C3: Open run dashboard');
+  const dashboard = await workbench.webview('Run dashboard');
+  await choose(workbench, dashboard, 'Keys under');
+  await eventually('its points', async () => (await chart(dashboard, 'Mean return').getAttribute('aria-label'))?.includes(' 30 points'));
+  const picker = dashboard.locator('.picker > summary');
+  const { keyboard } = workbench.page;
+  await tabTo(workbench, picker);
+  await keyboard.press('Enter');
+  const box = dashboard.getByRole('checkbox', { name: /Keys over/u });
+  await tabTo(workbench, box);
+  await keyboard.press('Space');
+  const legend = dashboard.getByRole('list', { name: 'Runs in the charts' });
+  await legend.getByRole('listitem').filter({ hasText: 'Keys over' }).waitFor();
+  assert.ok(await hasFocus(box), 'the keyboard stays on the box');
+  await keyboard.press('Escape');
+  await box.waitFor({ state: 'hidden' });
+  assert.ok(await hasFocus(picker), 'Escape closes the list and stays at it');
+  await tabTo(workbench, legend.getByRole('button', { name: 'Take run B off' }));
+  await keyboard.press('Enter');
+  await legend.waitFor({ state: 'hidden' });
+  await dashboard.getByText('Compare runs', { exact: true }).waitFor();
   assertQuiet(workbench);
 });

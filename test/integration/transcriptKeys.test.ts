@@ -34,9 +34,13 @@ async function openPlan(workbench: Workbench): Promise<Opened> {
   return { transcript, question, message };
 }
 
+/** Clicks the first message of a role until the pane shows it: the tree may be growing just then. */
 async function choose(transcript: FrameLocator, role: string): Promise<void> {
-  await transcript.locator(`${ROW}[aria-label^="${role} 1 of"]`).first().click();
-  await transcript.getByRole('heading', { name: role }).waitFor();
+  await eventually(`the ${role} in the pane`, async () => {
+    await transcript.locator(`${ROW}[aria-label^="${role} 1 of"]`).first().click();
+    await transcript.getByRole('heading', { name: role }).waitFor({ timeout: 2_000 });
+    return true;
+  });
 }
 
 const requests = (workbench: Workbench, message: number): readonly BucketView[] => reading(workbench, (store) => store.bucketsFor(message).filter(({ origin }) => origin === 'request'));
