@@ -217,6 +217,7 @@ export class TranscriptPanel {
   private command(command: PanelCommand): void {
     switch (command) {
       case 'difference': this.comparison.openDiff(); break;
+      case 'written': this.detail.toggleWritten(); break;
       case 'search': this.bar.focusSearch(); break;
       case 'nextHit': this.step(1); break;
       case 'previousHit': this.step(-1); break;

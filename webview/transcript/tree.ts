@@ -33,7 +33,7 @@ export interface TreeEvents {
   arranged(folded: readonly number[]): void;
 }
 
-export type PanelCommand = 'difference' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
+export type PanelCommand = 'difference' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
 
 export class TreeView {
   readonly element: HTMLElement;
@@ -258,7 +258,7 @@ export class TreeView {
       case 'link': this.withActive((message) => { this.events.copyLink(message); }); break;
       case 'compare': this.withActive((message) => { this.events.compare(message); }); break;
       case 'tokens': this.withActive((message) => { this.events.tokens(message); }); break;
-      case 'difference': case 'search': case 'nextHit': case 'previousHit': case 'filter': case 'keys': this.events.command(command); break;
+      case 'difference': case 'written': case 'search': case 'nextHit': case 'previousHit': case 'filter': case 'keys': this.events.command(command); break;
     }
   }
 
