@@ -16,8 +16,8 @@ const IMAGE = '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3
 const LINKS = '[run](command:c3.startRun) [file](file:///etc/passwd)';
 const HOSTILE = `${SCRIPT}${IMAGE} ${LINKS} $(trash) \u202eesrever\u202c \u001b[31mred\u001b[0m \ud800 end`;
 const TITLE = `Hostile ${SCRIPT} ${LINKS} $(trash) \u202eesrever`;
-/** What of HOSTILE acts unseen, as a panel shows it. */
-const MARKS = ['⟨U+202E⟩esrever⟨U+202C⟩', '⟨U+001B⟩[31mred⟨U+001B⟩[0m', '⟨U+D800⟩ end'] as const;
+/** What of HOSTILE acts unseen, as a panel shows it; the store has a mark of its own for half of a character. */
+const MARKS = ['⟨U+202E⟩esrever⟨U+202C⟩', '⟨U+001B⟩[31mred⟨U+001B⟩[0m'] as const;
 const ROLE = '<b>role</b> [x](command:c3.startRun) $(trash)';
 const LABEL = '<i>label</i> [x](command:c3.startRun)';
 const LINE = 1 << 20;

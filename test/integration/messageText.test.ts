@@ -89,7 +89,7 @@ scenario('mathematics is loaded when a message has some, and is MathML; code sta
   assert.equal(await text.locator('menclose').count(), 1);
   assert.ok((await text.innerText()).includes('A ticket costs $5, and two cost $10;'));
   const fontOf = (place: Locator): Promise<string> => place.first().evaluate((element) => getComputedStyle(element).fontFamily);
-  const [prose, block, line] = await Promise.all([text, text.locator('.code-block code'), text.locator(':not(pre) > code')].map(fontOf));
+  const [prose, block, line] = await Promise.all([text, text.locator('.code-block code'), text.locator('.code-span')].map(fontOf));
   assert.equal(block, line);
   assert.notEqual(prose, block);
   for (const theme of THEMES) {
@@ -97,6 +97,11 @@ scenario('mathematics is loaded when a message has some, and is MathML; code sta
     const grave = (await findings(transcript)).filter(({ impact }) => impact === 'serious' || impact === 'critical');
     assert.deepEqual(grave, [], theme);
   }
+  await text.evaluate((element) => { element.scrollTop = element.scrollHeight; });
+  const { width, height } = workbench.page.viewportSize() ?? { width: 1280, height: 900 };
+  await workbench.page.setViewportSize({ width: 800, height });
+  await workbench.screenshot('message-text-end-800');
+  await workbench.page.setViewportSize({ width, height });
   await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
   await text.locator('math').nth(1).waitFor();
   assert.ok((await text.innerText()).includes('for at most $20?'));
@@ -139,6 +144,10 @@ scenario('as written: by mouse and by keyboard, to the letter, and kept by a pan
   await back.press('Enter');
   await textOf(again).locator('math').first().waitFor();
   assert.equal(await back.getAttribute('aria-pressed'), 'false');
+  await again.getByRole('tree').press('x');
+  await eventually('the text to the letter, by its key', async () => (await textOf(again).evaluate((element) => element.textContent)) === RICH);
+  await again.getByRole('tree').press('x');
+  await textOf(again).locator('math').first().waitFor();
 });
 
 scenario('hostile mathematics is text, and nothing of it is executed or asked for', async (workbench) => {

@@ -44,7 +44,7 @@ export class DetailPane {
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
   private readonly mathematics: WithMathematics;
-  private readonly asWritten = h('button', { class: 'toggle', type: 'button', 'aria-pressed': 'false', title: 'The text to the letter, in letters of one width' }, 'As written');
+  private readonly asWritten = h('button', { class: 'toggle', type: 'button', 'aria-pressed': 'false', title: 'The text to the letter, in letters of one width (W)' }, 'As written');
   private text: MessageText | null = null;
   private look: TextLook = { asWritten: false, query: '' };
 
@@ -52,10 +52,7 @@ export class DetailPane {
     this.events = events;
     this.mathematics = mathematics;
     copyAsWritten(this.element);
-    this.asWritten.addEventListener('click', () => {
-      this.show({ asWritten: !this.look.asWritten });
-      events.arranged();
-    });
+    this.asWritten.addEventListener('click', () => { this.toggleWritten(); });
     this.element.addEventListener('scroll', () => { events.scrolled(); });
   }
 
@@ -117,6 +114,12 @@ export class DetailPane {
     this.look = look;
     this.asWritten.setAttribute('aria-pressed', String(look.asWritten));
     this.text?.show(look);
+  }
+
+  /** Shows texts as they were written, or no longer. */
+  toggleWritten(): void {
+    this.show({ asWritten: !this.look.asWritten });
+    this.events.arranged();
   }
 
   /** Brings the first word of the search in the text into sight. */

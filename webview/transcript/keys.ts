@@ -2,7 +2,7 @@
 
 export type TreeCommand =
   | 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'close' | 'select'
-  | 'replay' | 'verify' | 'compare' | 'difference' | 'tokens' | 'costliest' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'report' | 'link' | 'keys';
+  | 'replay' | 'verify' | 'compare' | 'difference' | 'tokens' | 'costliest' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'report' | 'link' | 'keys';
 
 interface KeyBinding {
   readonly command: TreeCommand;
@@ -29,6 +29,7 @@ export const TREE_KEYS: readonly KeyBinding[] = [
   { command: 'difference', keys: ['d'], shown: 'D', words: 'Open the comparison in the diff editor' },
   { command: 'tokens', keys: ['t'], shown: 'T', words: 'Show the model input of the message, token by token' },
   { command: 'costliest', keys: ['w'], shown: 'W', words: 'Go to the message of this episode that cost the most' },
+  { command: 'written', keys: ['x'], shown: 'X', words: 'Show texts as they were written, to the letter, or as prose, code and mathematics' },
   { command: 'search', keys: ['/'], shown: '/', words: 'Search the messages' },
   { command: 'nextHit', keys: ['n'], shown: 'N', words: 'Next hit of the search' },
   { command: 'previousHit', keys: ['p'], shown: 'P', words: 'Previous hit of the search' },

@@ -67,7 +67,7 @@ export class MessageText {
     const { kind, text, written, language } = segment;
     switch (kind) {
       case 'prose': return this.words(written, query);
-      case 'code': return [h('code', {}, ...this.words(text, query))];
+      case 'code': return [h('code', { class: 'code-span' }, ...this.words(text, query))];
       case 'block': return [h('pre', { class: 'code-block', 'data-language': language === '' ? null : language }, h('code', {}, ...this.words(text, query)))];
       case 'formula': {
         // It stands as it was written until it is set.

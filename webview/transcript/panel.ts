@@ -266,6 +266,7 @@ export class TranscriptPanel {
     switch (command) {
       case 'difference': this.comparison.openDiff(); break;
       case 'costliest': this.host.post({ type: 'goToCostliest' }); break;
+      case 'written': this.detail.toggleWritten(); break;
       case 'search': this.bar.focusSearch(); break;
       case 'nextHit': this.step(1); break;
       case 'previousHit': this.step(-1); break;

@@ -21,4 +21,4 @@ export interface TreeEvents {
   arranged(folded: readonly number[]): void;
 }
 
-export type PanelCommand = 'difference' | 'costliest' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
+export type PanelCommand = 'difference' | 'costliest' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
