@@ -8,7 +8,7 @@ import { childrenOf, Limits } from '../../../src/extension/runsModel.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, RUN, temporaryStore } from './storeFixture.ts';
 
 registerHooks({
-  resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: 'data:text/javascript,export const window = {}; export const QuickPickItemKind = {};', shortCircuit: true } : next(specifier, context)),
+  resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: 'data:text/javascript,export const QuickPickItemKind = {}; export const window = {};', shortCircuit: true } : next(specifier, context)),
 });
 const { givenSubject } = await import('../../../src/extension/subject.ts');
 
