@@ -1,6 +1,8 @@
-/** As much of a document as texts need: elements with attributes and children. What would read markup is not there, and asking for it throws. */
+/** As much of a document as texts and the message tree need: elements without layout, one that scrolls over its child's height, frames that a test draws. What would read markup is not there, and asking for it throws. */
 
 const MARKUP: readonly PropertyKey[] = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln', 'createContextualFragment', 'setHTMLUnsafe', 'parseHTMLUnsafe'];
+
+type Listener = (event: unknown) => void;
 
 class MadeNode {
   parent: MadeElement | null = null;
@@ -26,9 +28,11 @@ export class MadeElement extends MadeNode {
   readonly style: Record<string, string> = {};
   readonly dataset: Record<string, string> = {};
   readonly localName: string;
-  readonly listeners = new Map<string, (() => void)[]>();
+  readonly listeners = new Map<string, Listener[]>();
   hidden = false;
   scrolledTo = 0;
+  clientHeight = 0;
+  private scrolled = 0;
 
   constructor(name: string) {
     super();
@@ -101,7 +105,16 @@ export class MadeElement extends MadeNode {
     this.append(...nodes);
   }
 
-  addEventListener(name: string, listener: () => void): void {
+  hasAttribute(name: string): boolean {
+    return this.attributes.has(name);
+  }
+
+  /** The nearest element that wears a class. */
+  closest(selector: string): MadeElement | null {
+    return this.className.split(' ').includes(selector.slice(1)) ? this : this.parent?.closest(selector) ?? null;
+  }
+
+  addEventListener(name: string, listener: Listener): void {
     this.listeners.set(name, [...(this.listeners.get(name) ?? []), listener]);
   }
 
@@ -120,7 +133,22 @@ export class MadeElement extends MadeNode {
   }
 
   click(): void {
-    for (const listener of this.listeners.get('click') ?? []) listener();
+    this.fire('click');
+  }
+
+  fire(type: string, event: object = {}): void {
+    for (const listener of this.listeners.get(type) ?? []) listener({ target: this, preventDefault: () => undefined, ...event });
+  }
+
+  /** As in a browser: never beyond what there is, looked at anew whenever it is asked for. */
+  get scrollTop(): number {
+    const height = Number.parseFloat(this.children[0]?.style['height'] ?? '0');
+    this.scrolled = Math.max(0, Math.min(this.scrolled, height - this.clientHeight));
+    return this.scrolled;
+  }
+
+  set scrollTop(pixels: number) {
+    this.scrolled = pixels;
   }
 }
 
@@ -135,7 +163,14 @@ function refuse(name: PropertyKey): void {
   if (MARKUP.includes(name)) throw new Error(`Texts are never markup: ${String(name)}.`);
 }
 
-/** Puts a document in the place where a page has it. */
+const frames: (() => void)[] = [];
+
+/** Draws the frame that was asked for. */
+export function nextFrame(): void {
+  for (const work of frames.splice(0)) work();
+}
+
+/** Puts a document, and what a page has beside it, in their places. */
 export function makeDocument(): void {
   for (const name of MARKUP) {
     const never = (): never => { throw new Error(`Texts are never markup: ${String(name)}.`); };
@@ -149,4 +184,9 @@ export function makeDocument(): void {
     createDocumentFragment: () => new MadeElement('#fragment'),
   });
   Object.defineProperty(globalThis, 'document', { configurable: true, value: document });
+  Object.assign(globalThis, {
+    Element: MadeElement,
+    ResizeObserver: class { readonly observe = (): void => undefined; },
+    requestAnimationFrame: (work: () => void) => frames.push(work),
+  });
 }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { WINDOW, type MarkedRow, type RowPlace } from '../../../src/shared/transcriptProtocol.ts';
-import { FakeElement, installDocument, nextFrame } from './fakeDocument.ts';
+import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
-installDocument();
+makeDocument();
 const { TreeView } = await import('../../../webview/transcript/tree.ts');
 const HEIGHT = 22;
 /** Rows in sight. */
@@ -19,7 +19,7 @@ interface Message {
 class Host {
   readonly asked: (readonly [revision: number, offset: number])[] = [];
   readonly selected: (number | null)[] = [];
-  readonly scroller: FakeElement;
+  readonly scroller: MadeElement;
   readonly tree: InstanceType<typeof TreeView>;
   private messages: readonly Message[] = [];
   private revision = 0;
@@ -32,7 +32,7 @@ class Host {
       replay: nothing, verify: nothing, exportReport: nothing, copyLink: nothing, compare: nothing, tokens: nothing, command: nothing, moved: nothing, scrolled: nothing, arranged: nothing,
     });
     const element: unknown = this.tree.element;
-    assert.ok(element instanceof FakeElement);
+    assert.ok(element instanceof MadeElement);
     this.scroller = element;
     this.scroller.clientHeight = SIGHT * HEIGHT;
   }
@@ -94,10 +94,10 @@ class Host {
     nextFrame();
   }
 
-  get elements(): readonly FakeElement[] {
+  get elements(): readonly MadeElement[] {
     const [canvas] = this.scroller.children;
-    assert.ok(canvas instanceof FakeElement);
-    return canvas.children.filter((child) => child instanceof FakeElement);
+    assert.ok(canvas instanceof MadeElement);
+    return canvas.children;
   }
 
   /** Pixels from the top of what is in sight, with what stands there; loading rows are null. */
