@@ -2,6 +2,7 @@
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
 import { passes, type BucketFilter, type BucketKind } from '../shared/rankings.ts';
 import { bucketChoices, type BucketChoice } from './bucketWords.ts';
+import { askLive } from './liveFilter.ts';
 import { withoutIcons } from './plainText.ts';
 
 interface ChoiceItem extends QuickPickItem {
@@ -21,26 +22,11 @@ export function askForBuckets(kinds: readonly BucketKind[], present: BucketFilte
     ...choices.map((choice): ChoiceItem => ({ label: withoutIcons(choice.label), description: `${String(choice.count)} ${choice.count === 1 ? 'bucket' : 'buckets'}`, picked: choice.isIn(present), choice })),
   ]);
   const current = (): BucketFilter => pick.selectedItems.reduce<BucketFilter>((filter, { choice }) => choice?.addTo(filter) ?? filter, { roles: [], origins: [], credit: [] });
-  const changed = (): void => {
-    const filter = current();
-    pick.title = `Filter buckets: ${String(counted(kinds.filter((kind) => passes(filter, kind))))} of ${String(counted(kinds))}`;
-    apply(filter);
-  };
-  pick.canSelectMany = true;
   pick.placeholder = 'Tick roles, where they come from, whether credit was measured; Enter keeps the filter';
   pick.items = items;
   pick.selectedItems = items.filter(({ picked }) => picked === true);
-  changed();
-  return new Promise((resolve) => {
-    pick.onDidChangeSelection(changed);
-    pick.onDidAccept(() => {
-      resolve(current());
-      pick.hide();
-    });
-    pick.onDidHide(() => {
-      resolve(undefined);
-      pick.dispose();
-    });
-    pick.show();
+  return askLive(pick, current, (filter) => {
+    pick.title = `Filter buckets: ${String(counted(kinds.filter((kind) => passes(filter, kind))))} of ${String(counted(kinds))}`;
+    apply(filter);
   });
 }

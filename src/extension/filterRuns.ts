@@ -1,5 +1,6 @@
 /** The question which runs to show: what is typed filters by words, what is ticked by status and method; the tree follows at once. */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
+import { askLive } from './liveFilter.ts';
 import { counted, passes, STATUSES, type FilteredRun, type RunsFilter } from './runsFilter.ts';
 
 interface FilterItem extends QuickPickItem {
@@ -19,29 +20,13 @@ export function askForFilter(runs: readonly FilteredRun[], present: RunsFilter, 
     methods: pick.selectedItems.flatMap(({ method }) => method ?? []),
     statuses: pick.selectedItems.flatMap(({ status }) => status ?? []),
   });
-  const changed = (): void => {
-    const filter = current();
-    pick.title = `Filter runs: ${String(runs.filter((run) => passes(filter, run)).length)} of ${String(runs.length)}`;
-    apply(filter);
-  };
-  pick.canSelectMany = true;
   pick.placeholder = 'Words of the title, method or id; tick a status or a method; Enter keeps the filter';
   pick.items = items;
   pick.value = present.words;
   pick.selectedItems = items.filter(({ status, method }) => (status !== undefined && present.statuses.includes(status)) || (method !== undefined && present.methods.includes(method)));
-  changed();
-  return new Promise((resolve) => {
-    pick.onDidChangeValue(changed);
-    pick.onDidChangeSelection(changed);
-    pick.onDidAccept(() => {
-      resolve(current());
-      pick.hide();
-    });
-    pick.onDidHide(() => {
-      resolve(undefined);
-      pick.dispose();
-    });
-    pick.show();
+  return askLive(pick, current, (filter) => {
+    pick.title = `Filter runs: ${String(runs.filter((run) => passes(filter, run)).length)} of ${String(runs.length)}`;
+    apply(filter);
   });
 }
 

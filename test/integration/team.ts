@@ -1,6 +1,7 @@
 /** What the interface tests share: a tiny run and the command line that makes one. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Frame, FrameLocator, Locator } from 'playwright-core';
@@ -91,4 +92,15 @@ export async function tabTo(workbench: Workbench, target: Locator, key = 'Tab'):
     await workbench.page.keyboard.press(key);
   }
   assert.fail(`60 times ${key} did not reach ${String(target)}`);
+}
+
+/** The question and the first plan of the first training episode; the run is made from `tiny.c3.yaml` where there is none. */
+export async function firstPlan(workbench: Workbench): Promise<{ readonly question: string; readonly message: number }> {
+  const present = existsSync(storeOf(workbench.folder)) ? reading(workbench, (store) => store.runs(0, 1)[0]?.id) : undefined;
+  const run = present ?? String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
+  return reading(workbench, (store) => {
+    const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+    assert.ok(episode);
+    return { question: episode.question, message: store.chain(episode.leaf)[0]?.id ?? 0 };
+  });
 }

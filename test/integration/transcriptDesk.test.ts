@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
@@ -36,16 +36,7 @@ async function prepare(workbench: Workbench): Promise<Episode> {
 
 async function open(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly episode: Episode }> {
   const episode = await prepare(workbench);
-  const title = episode.question.replaceAll(/\s+/gu, ' ').slice(0, 40);
-  const tab = workbench.tab(title);
-  if ((await tab.count()) > 0) await tab.click();
-  else {
-    const view = await workbench.openView('C3');
-    await workbench.treeItem(view, 'Tiny').click();
-    await workbench.treeItem(view, 'Step 1').click();
-    await workbench.treeItem(view, episode.question.slice(0, 30)).click();
-  }
-  const transcript = await workbench.webview(title);
+  const transcript = await transcriptOf(workbench, episode.question);
   await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"]`).first().waitFor();
   return { transcript, episode };
 }

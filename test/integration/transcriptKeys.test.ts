@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { BucketView } from '../../src/shared/records.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, hasFocus, reading, reloadWindow, tabTo, TINY, transcriptOf } from './team.ts';
+import { assertQuiet, firstPlan, hasFocus, reading, reloadWindow, tabTo, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
 const ROW = '[role="treeitem"]';
 
-let run = '';
 
 interface Opened {
   readonly transcript: FrameLocator;
@@ -21,12 +20,7 @@ interface Opened {
 
 /** The transcript of the first training episode, at its first plan. */
 async function openPlan(workbench: Workbench): Promise<Opened> {
-  if (run === '') run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
-  const { question, message } = reading(workbench, (store) => {
-    const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
-    assert.ok(episode);
-    return { question: episode.question, message: store.chain(episode.leaf)[0]?.id ?? 0 };
-  });
+  const { question, message } = await firstPlan(workbench);
   const transcript = await transcriptOf(workbench, question);
   // By way of another row: its form stands as offered.
   await choose(transcript, 'actor');
