@@ -97,9 +97,9 @@ scenario('mathematics is loaded when a message has some, and is MathML; code sta
     const grave = (await findings(transcript)).filter(({ impact }) => impact === 'serious' || impact === 'critical');
     assert.deepEqual(grave, [], theme);
   }
-  await text.evaluate((element) => { element.scrollTop = element.scrollHeight; });
   const { width, height } = workbench.page.viewportSize() ?? { width: 1280, height: 900 };
   await workbench.page.setViewportSize({ width: 800, height });
+  await text.locator('menclose').scrollIntoViewIfNeeded();
   await workbench.screenshot('message-text-end-800');
   await workbench.page.setViewportSize({ width, height });
   await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
