@@ -2,7 +2,7 @@
  * Read-only documents of the scheme c3: branches for the diff editor, and contexts as the model saw them. Read anew from the store whenever they are
  * opened, by their address alone: as files, so that the editor brings their tabs back after a reload.
  */
-import { EventEmitter, FileSystemError, FileType, Uri, workspace, type FileChangeEvent, type FileStat, type FileSystemProvider } from 'vscode';
+import { EventEmitter, FileSystemError, FileType, MarkdownString, Uri, workspace, type FileChangeEvent, type FileStat, type FileSystemProvider } from 'vscode';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { branchOf, branchText } from './branchOf.ts';
 import { contextDocument } from './contextDocument.ts';
@@ -108,6 +108,6 @@ export function registerDocuments(store: StoreAccess, engine: Engine): Disposabl
   const documents = new Documents(store, engine);
   const registered = new Disposables();
   registered.add(documents);
-  registered.add(workspace.registerFileSystemProvider(SCHEME, documents, { isReadonly: true, isCaseSensitive: true }));
+  registered.add(workspace.registerFileSystemProvider(SCHEME, documents, { isReadonly: new MarkdownString('What was recorded is never changed.'), isCaseSensitive: true }));
   return registered;
 }

@@ -1,13 +1,17 @@
 /** The run dashboard in a real VS Code: long runs, comparing, reading by keyboard, holding still, tables and copies, the way to episodes. */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
+import { decimal } from '../../src/shared/figures.ts';
 import type { StoreWriter } from '../../src/store/writer.ts';
 import { addMadeRun, addMadeStep, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, hasFocus, reloadWindow, storeOf, tabTo, TINY } from './team.ts';
+import { quantile, roundNumbers } from './storeNumbers.ts';
+import { assertQuiet, c3, hasFocus, reading, reloadWindow, storeOf, tabTo, TINY } from './team.ts';
 
 const STEPS = 2000;
 const HOSTILE = 'Leave-one-out <img src=x onerror=alert(1)> \u202Etxt.exe';
+
+const count = (value: number): string => value.toLocaleString('en');
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 
@@ -156,15 +160,24 @@ scenario('a point leads to its step in the side bar and on to its episodes, by k
   const accuracy = chart(shown, 'Held-out accuracy, greedy');
   await eventually('its points', async () => (await accuracy.getAttribute('aria-label'))?.includes('points'));
   await shown.getByRole('button', { name: 'Table of Mean return' }).click();
-  await shown.getByRole('table', { name: 'Mean return' }).getByRole('button', { name: '7', exact: true }).first().click();
+  const rows = shown.getByRole('table', { name: 'Mean return' });
+  await rows.getByRole('button', { name: '7', exact: true }).first().click();
   await workbench.treeItem(view, 'Step 7').waitFor();
+
+  // A filter of the Runs view that hides the run goes, and that is said.
+  await workbench.runCommand('C3: Filter runs');
+  await workbench.answer('nothing like it');
+  await view.getByText('No run matches the filter').waitFor();
+  await rows.getByRole('button', { name: '9', exact: true }).first().click();
+  await workbench.treeItem(view, 'Step 9').and(view.locator('[aria-selected="true"], .selected')).waitFor();
+  await workbench.statusBarItem('The filter of the Runs view was cleared').waitFor();
 });
 
 scenario('a live view holds still while it is read and while it is paused, and says how many steps wait', async (workbench) => {
   await withStore(workbench, async (store) => {
     addMadeRun(store, { id: 'live', title: 'Live run', seed: 6, steps: 5, planned: 60 });
     await workbench.runCommand('C3: Open run dashboard');
-    const dashboard = await workbench.webview('Run dashboard');
+    let dashboard = await workbench.webview('Run dashboard');
     await choose(workbench, dashboard, 'Live run');
     // Runs that were laid over another before are taken off, whichever they are.
     await eventually('one run alone', async () => {
@@ -172,7 +185,7 @@ scenario('a live view holds still while it is read and while it is paused, and s
       if ((await others.count()) > 0) await others.first().click();
       return (await others.count()) === 0;
     });
-    const frame = chart(dashboard, 'Mean return');
+    let frame = chart(dashboard, 'Mean return');
     const points = async (number: number): Promise<void> => { await eventually(`${String(number)} points`, async () => (await frame.getAttribute('aria-label'))?.includes(` ${String(number)} points`)); };
     await points(5);
     let step = 5;
@@ -196,12 +209,25 @@ scenario('a live view holds still while it is read and while it is paused, and s
     await dashboard.getByRole('button', { name: 'Go on' }).click();
     await points(9);
 
+    // Hidden while it is paused: it comes back as it stood, and what came meanwhile waits.
+    await dashboard.getByRole('button', { name: 'Pause' }).click();
+    await workbench.openFile('tiny.c3.yaml');
+    goOn();
+    goOn();
+    await workbench.tab('Run dashboard').click();
+    dashboard = await workbench.webview('Run dashboard');
+    frame = chart(dashboard, 'Mean return');
+    await dashboard.getByText('Paused, 2 steps waiting').waitFor();
+    await points(9);
+    await dashboard.getByRole('button', { name: 'Go on' }).click();
+    await points(11);
+
     await frame.hover();
     await dashboard.locator('.tip', { hasText: /^step \d/u }).waitFor();
     goOn();
     await dashboard.getByText('1 step waiting', { exact: true }).waitFor();
     await dashboard.getByText('Compare runs').hover();
-    await points(10);
+    await points(12);
   });
 });
 
@@ -250,7 +276,7 @@ scenario('the numbers are those of c3 diagnose for the same run', async (workben
       return rows.length >= 2 ? rows.map((text) => text.split('\t')) : undefined;
     });
   };
-  const nested = JSON.parse(JSON.stringify(diagnosis)) as { accuracy: { greedy: { value: number; low: number; high: number; n: number } }; variance: { value: number; n: number }; ledger: { evaluatorCalls: number } };
+  const nested = JSON.parse(JSON.stringify(diagnosis)) as { accuracy: { greedy: { value: number; low: number; high: number; n: number } }; variance: { value: number; n: number }; ledger: { evaluatorCalls: number; tokens: { prompt: number; reused: number; completion: number }; decisions: Record<string, number> } };
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
   const { greedy } = nested.accuracy;
   assert.deepEqual((await table('Held-out accuracy, greedy')).at(-1), ['after', '2', percent(greedy.value), percent(greedy.low), percent(greedy.high), String(greedy.n)]);
@@ -260,6 +286,35 @@ scenario('the numbers are those of c3 diagnose for the same run', async (workben
   assert.equal(contexts.reduce((sum, n) => sum + n, 0), nested.variance.n);
   assert.ok(Math.abs(mean - nested.variance.value) < 1e-4);
   assert.deepEqual((await table('Evaluator calls per step')).map((cells) => cells[1]), ['8', '8']);
+
+  const { ledger } = nested;
+  const cost = (await dashboard.getByRole('table', { name: 'Cost' }).locator('tbody tr').allInnerTexts()).map((line) => line.split('\t')[1]);
+  assert.deepEqual(cost.slice(0, 3), [
+    count(ledger.evaluatorCalls), `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion`,
+    Object.entries(ledger.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', '),
+  ]);
+  // Message by message from the store: charts read the ledgers of the steps.
+  const { steps, evaluations, metrics } = reading(workbench, (store) => ({
+    steps: [1, 2].map((iteration) => roundNumbers(store, String(run), 'train', iteration)),
+    evaluations: [1, 2, 3, 4].map((iteration) => roundNumbers(store, String(run), 'evaluate', iteration)),
+    metrics: store.steps(String(run), 0, 10).map((step) => step.metrics),
+  }));
+  const total = (of: (round: (typeof steps)[number]) => number): number => [...steps, ...evaluations].reduce((sum, round) => sum + of(round), 0);
+  assert.deepEqual({ prompt: total(({ prompt }) => prompt), reused: total(({ reused }) => reused), completion: total(({ completion }) => completion) }, ledger.tokens, 'all messages together cost what c3 diagnose says');
+  const byStep = (cells: readonly (readonly number[])[], write: (value: number) => string = count): string[][] => cells.map((row, step) => [String(step + 1), ...row.map(write)]);
+  assert.deepEqual(await table('Tokens per step'), byStep(steps.map(({ prompt, reused, completion }) => [prompt + completion, prompt, reused, completion])));
+  assert.deepEqual(await table('Prefix reuse'), steps.map(({ prompt, reused }, step) => [String(step + 1), percent(reused / prompt), count(reused), count(prompt)]));
+  assert.ok(steps.some(({ reused }) => reused > 0));
+  assert.deepEqual(await table('KL to the starting policy'), byStep(metrics.map((step) => [step?.kl ?? NaN]), (value) => decimal(value, 5)));
+  assert.deepEqual(await table('Clip fraction'), byStep(metrics.map((step) => [step?.clipFraction ?? NaN]), (value) => decimal(value, 4)));
+  for (const role of ['reasoner', 'actor']) {
+    const expected = steps.map(({ credits }, step) => {
+      const values = credits.get(role) ?? [];
+      return [String(step + 1), ...[0.5, 0.25, 0.75, 0, 1].map((share) => decimal(quantile(values, share), 3)), count(values.length)];
+    });
+    assert.deepEqual(await table(`Credit of ${role}`), expected, role);
+    assert.equal(expected[0]?.at(-1), role === 'reasoner' ? '4' : '8');
+  }
   assertQuiet(workbench);
 });
 

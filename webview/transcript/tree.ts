@@ -295,7 +295,9 @@ export class TreeView {
       case 'link': this.withActive((message) => { this.events.copyLink(message); }); break;
       case 'compare': this.withActive((message) => { this.events.compare(message); }); break;
       case 'tokens': this.withActive((message) => { this.events.tokens(message); }); break;
-      case 'difference': case 'costliest': case 'written': case 'search': case 'nextHit': case 'previousHit': case 'filter': case 'keys': this.events.command(command); break;
+      // Of the episode that the keyboard stands in.
+      case 'costliest': this.choose(this.active); this.events.command(command); break;
+      case 'difference': case 'written': case 'search': case 'nextHit': case 'previousHit': case 'filter': case 'keys': this.events.command(command); break;
     }
   }
 

@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module';
 import { test } from 'node:test';
 import { addRun, addTree, instance, temporaryStore } from './storeFixture.ts';
 
-const EDITOR = 'export class EventEmitter {} export const FileType = { File: 1 }; export const FileSystemError = { NoPermissions: () => new Error("no permission") }; export const Uri = { from: (parts) => parts }; export const workspace = {};';
+const EDITOR = 'export class EventEmitter {} export class MarkdownString {} export const FileType = { File: 1 }; export const FileSystemError = { NoPermissions: () => new Error("no permission") }; export const Uri = { from: (parts) => parts }; export const workspace = {};';
 registerHooks({
   resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
 });

@@ -1,0 +1,37 @@
+/** What a run's rounds cost and were credited with, summed message by message from the store: what charts, which read sums and ledgers, are held against. */
+import type { Phase } from '../../src/shared/records.ts';
+import type { StoreReader } from '../../src/store/types.ts';
+
+interface RoundNumbers {
+  readonly prompt: number;
+  readonly reused: number;
+  readonly completion: number;
+  /** Credits by role. */
+  readonly credits: ReadonlyMap<string, readonly number[]>;
+}
+
+/** The numbers of a training step or an evaluation. */
+export function roundNumbers(store: StoreReader, run: string, phase: Phase, iteration: number): RoundNumbers {
+  const page = { offset: 0, limit: 1000 };
+  const instances = new Set(store.episodes({ run, phase, iteration, ...page }).map(({ instance }) => instance));
+  const messages = [...instances].flatMap((instance) => store.transcript({ run, phase, iteration, instance, ...page }).messages);
+  const decisions = messages.map(({ id }) => store.decision(id));
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const credits = new Map<string, number[]>();
+  for (const { id, eventType, bucket } of messages) {
+    const first = bucket === null ? undefined : store.credits(bucket).find(({ decision }) => decision === id);
+    if (first !== undefined) credits.set(eventType, [...(credits.get(eventType) ?? []), first.value]);
+  }
+  return {
+    prompt: sum(decisions.map(({ promptTokens }) => promptTokens)),
+    reused: sum(decisions.map(({ reusedTokens }) => reusedTokens)),
+    completion: sum(decisions.map(({ tokens }) => tokens.length)),
+    credits,
+  };
+}
+
+/** The value below which a share of the values lies: every value weighed by how near its rank is to the place asked for. */
+export function quantile(values: readonly number[], share: number): number {
+  const place = share * (values.length - 1);
+  return values.toSorted((a, b) => a - b).reduce((sum, value, rank) => sum + value * Math.max(0, 1 - Math.abs(place - rank)), 0);
+}
