@@ -127,12 +127,61 @@ scenario('words are searched from the keyboard, counted and stepped through', as
   await eventually('the first hit again', async () => (await hits.innerText()).startsWith('1 / '));
   await field.press('ArrowDown');
   await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
+  // From the tree by keys of its own, around both ends.
+  const at = (hit: number): Promise<unknown> => eventually(`hit ${String(hit)}`, async () => (await hits.innerText()).startsWith(`${String(hit)} / ${String(total)}`) && (await transcript.locator(`${ROW}.active[aria-selected="true"] mark`).count()) > 0);
+  await tree.press('n');
+  await at(total === 1 ? 1 : 2);
+  await tree.press('p');
+  await at(1);
+  await tree.press('p');
+  await at(total);
+  await tree.press('n');
+  await at(1);
+  assert.ok(await tree.evaluate((element) => element === element.ownerDocument.activeElement), 'the keyboard stays in the tree');
   await pictures(workbench, 'search');
   await tree.press('/');
   await field.press('Escape');
   await field.press('Escape');
   await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
   assert.equal(await transcript.locator(`${ROW} mark`).count(), 0);
+});
+
+scenario('V verifies the replays of the message that has the keyboard, and its row says what was found', async (workbench) => {
+  const { transcript } = await open(workbench);
+  const tree = transcript.getByRole('tree');
+  const plan = transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first();
+  await tree.press('Home');
+  await tree.press('ArrowDown');
+  assert.doesNotMatch((await plan.getAttribute('aria-label')) ?? '', /; replay /u);
+  await tree.press('v');
+  await workbench.notification(/^2 replays of this message re-executed: 2 identical, 0 different, 0 not comparable/u).waitFor();
+  await transcript.locator(`${ROW}.active[aria-selected="true"][aria-label^="reasoner 1 of 2"][aria-label*="; replay identical: re-execution gave the same bytes (2 of 2 replays)"]`).waitFor();
+  assert.equal(await transcript.locator(`${ROW}[aria-label*="; replay "]`).count(), 1, 'no other row was verified');
+});
+
+scenario('F goes to the filters; what was folded is folded still when a filter is cleared, and the keyboard stays at its row', async (workbench) => {
+  const { transcript } = await open(workbench);
+  const tree = transcript.getByRole('tree');
+  await tree.press('Home');
+  await tree.press('ArrowDown');
+  await tree.press('ArrowLeft');
+  await transcript.locator(`${ROW}.active[aria-expanded="false"][aria-label^="reasoner 1 of 2"]`).waitFor();
+  await tree.press('End');
+  await transcript.locator(`${ROW}.active[aria-label^="actor 2 of 2"]`).waitFor();
+  await tree.press('f');
+  const role = transcript.getByRole('combobox', { name: 'Role' });
+  await eventually('the keyboard in the filters', () => role.evaluate((element) => element === element.ownerDocument.activeElement));
+  await role.selectOption('reasoner');
+  await transcript.getByText('2 of 6 messages').waitFor();
+  await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
+  await role.selectOption('');
+  await eventually('all but what is folded', async () => (await transcript.getByRole('treeitem').count()) === 5);
+  await role.press('Escape');
+  await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
+  await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
+  await tree.press('ArrowUp');
+  await tree.press('ArrowRight');
+  await eventually('every row', async () => (await transcript.getByRole('treeitem').count()) === 7);
 });
 
 scenario('the map of the protocol sifts for a role, filters leave what matches and come back after a reload', async (workbench) => {

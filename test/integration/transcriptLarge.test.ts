@@ -1,14 +1,20 @@
 /** A transcript of 100,000 decisions: what is drawn while it is scrolled and at rest, what a search finds, and the way to any message. */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Page } from 'playwright-core';
+import { openStoreForWriting } from '../../src/store/writer.ts';
 import { BIG_RUN, BIG_WIDTH, writeBigTranscript } from '../support/bigTranscript.ts';
+import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, frameOf, reading, reloadWindow } from './team.ts';
+import { assertQuiet, frameOf, reading, reloadWindow, storeOf } from './team.ts';
 
 const scenario = workbenchScenarios();
 const DECISIONS = 100_000;
 const PLANS = DECISIONS / (BIG_WIDTH + 1);
 const TITLE = /^Question 7/u;
+/** Answers under each of the two plans of another transcript: more than the panel holds around the last. */
+const BROAD = 1000;
+/** Most bytes of a panel. */
+const MEMORY = 200e6;
 
 /** Scrolls a tree by \`pixels\` at every frame and looks at each frame once it is drawn: rows missing, and rows still on their way. */
 const SCROLL = `async (pixels, most) => {
@@ -48,6 +54,11 @@ function prepare(workbench: Workbench): void {
   if (written) return;
   written = true;
   writeBigTranscript(workbench.folder, DECISIONS);
+  const writer = openStoreForWriting(storeOf(workbench.folder));
+  addRun(writer, 'broad', '2020-01-01T00:00:00.000Z');
+  writer.insertStep({ run: 'broad', iteration: 1, snapshot: 'a'.repeat(64), ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
+  addTree(writer, { run: 'broad', iteration: 1, instance: instance(8), returns: Array.from({ length: 2 }, () => Array.from({ length: BROAD }, () => 1)) });
+  writer.close();
 }
 
 /** Bytes that live JavaScript holds in the window with all its panels. */
@@ -118,7 +129,43 @@ scenario('scrolled at any speed no place is left blank, and at rest every row is
   await transcript.getByRole('treeitem', { name: `answer ${String(PLANS - 1)}.${String(BIG_WIDTH - 1)}` }).waitFor();
   await settled(transcript);
   assert.ok((await transcript.getByRole('treeitem').count()) < 100);
-  console.log(`the panel and what it left in the window: ${megabytes((await heap(workbench.page)) - before)} of ${megabytes(await heap(workbench.page))}`);
+  const all = await heap(workbench.page);
+  console.log(`the panel and what it left in the window: ${megabytes(all - before)} of ${megabytes(all)}`);
+  assert.ok(all - before < MEMORY, megabytes(all - before));
+  // The measure sees what the panel holds: a million numbers of 8 bytes.
+  await evaluate(transcript, 'globalThis.ballast = Array.from({ length: 1e6 }, (_, index) => index + 0.5), 0');
+  const laden = await heap(workbench.page);
+  await evaluate(transcript, 'delete globalThis.ballast, 0');
+  assert.ok(laden - all > 7e6, megabytes(laden - all));
+});
+
+scenario('a filter shows its own rows wherever the tree was scrolled to, none blank, and keeps the place; so does its end', async (workbench) => {
+  const transcript = await workbench.webview(TITLE);
+  // Every plan has answers of both returns, so that these are the plans.
+  const returns = transcript.getByRole('combobox', { name: 'Return' });
+  const row = 22;
+  const seen = (): Promise<readonly string[]> => evaluate(transcript, `[...document.querySelectorAll('.row')].filter((row) => row.getBoundingClientRect().bottom > document.querySelector('[role="tree"]').getBoundingClientRect().top).sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((row) => row.id + ' ' + row.getAttribute('aria-label'))`);
+  // In the row of the question, and in an answer of plan 2727: rows are the question, then each plan with its answers.
+  for (const [pixels, plan] of [[5, null], [27_275 * row + 7, 2727]] as const) {
+    await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(pixels)}`);
+    await settled(transcript);
+    for (const choice of ['between', '']) {
+      const [{ missing }] = await Promise.all([evaluate<Scrolled>(transcript, `(${SCROLL})(0, 90)`), returns.selectOption(choice)]);
+      assert.equal(missing, 0, 'a blank place');
+      await eventually('the filter', async () => ((await transcript.locator('.matching').innerText()) === '') === (choice === ''));
+      await settled(transcript);
+      const [first, second] = await seen();
+      const from = plan ?? 0;
+      const index = choice === '' ? 1 + from * (BIG_WIDTH + 1) : 1 + from;
+      const position = (of: number): string => `reasoner ${String(of + 1)} of ${String(PLANS)}: plan ${String(of)}:`;
+      if (plan === null) assert.ok(first?.startsWith('row-0 Question') && second?.startsWith(`row-1 ${position(0)}`), `${String(first)}, ${String(second)}`);
+      else assert.ok(first?.startsWith(`row-${String(index)} ${position(plan)}`), first);
+      assert.equal(await evaluate(transcript, 'document.querySelector(\'[role="tree"]\').scrollTop'), plan === null ? 5 : index * row + 7);
+    }
+  }
+  const [, clicked] = await seen();
+  await transcript.locator(`#${String(clicked?.split(' ')[0])}`).click();
+  await transcript.locator('.message-text', { hasText: 'answer 2727.0' }).waitFor();
 });
 
 scenario('where it was scrolled to comes back after it was hidden, and after a reload', async (workbench) => {
@@ -192,5 +239,19 @@ scenario('a link opens any of its messages', async (workbench) => {
     await settled(transcript);
     await transcript.locator('.message-text', { hasText: text.trim() }).first().waitFor();
   }
+  assertQuiet(workbench);
+});
+
+scenario('Arrow Left goes to the message above, though it is many rows away', async (workbench) => {
+  await workbench.runCommand('C3: Open transcript');
+  await workbench.pick('Run broad');
+  await workbench.pick(/Question 8/u);
+  const transcript = await workbench.webview(/^Question 8/u);
+  const tree = transcript.getByRole('tree');
+  await tree.press('End');
+  await transcript.locator(`.active[aria-label*="answer 1.${String(BROAD - 1)};"]`).waitFor();
+  await tree.press('ArrowLeft');
+  await transcript.locator('.active[aria-label^="reasoner 2 of 2"]').waitFor();
+  await settled(transcript);
   assertQuiet(workbench);
 });
