@@ -6,6 +6,7 @@ import { carried, type Standing } from './carried.ts';
 import { Folds } from './folds.ts';
 import { commandOf, TypeAhead, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
+import { Pointer } from './pointer.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
 import type { TreeEvents } from './treeEvents.ts';
 import { placesAhead, RowWindows } from './windows.ts';
@@ -24,6 +25,7 @@ export class TreeView {
   private readonly events: TreeEvents;
   private readonly drawn = new Map<number, HTMLElement>();
   private readonly folded = new Folds();
+  private readonly pointer = new Pointer();
   /** Indexes in this layout of messages that the host was, or will be, asked about. */
   private readonly known = new Map<number, number>();
   private layout = new Layout(0, []);
@@ -50,7 +52,8 @@ export class TreeView {
     this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.canvas);
     this.element.addEventListener('scroll', () => { this.onScroll(); });
     this.element.addEventListener('keydown', (event) => { this.onKey(event); });
-    this.element.addEventListener('click', (event) => { this.onClick(event); });
+    this.element.addEventListener('mousedown', ({ target }) => { this.pointer.press(target); });
+    this.element.addEventListener('click', ({ target }) => { this.onClick(target); });
     this.element.addEventListener('focus', () => { this.schedule(); });
     new ResizeObserver(() => { this.schedule(); }).observe(this.element);
   }
@@ -238,6 +241,7 @@ export class TreeView {
       const folded = row !== undefined && this.folded.has(row.message);
       element = row === undefined ? waitingElement(index) : rowElement(row, { folded, active: false, selected: false, compared: false }, this.query);
       this.drawn.set(index, element);
+      if (row !== undefined) this.pointer.shows(element, row);
       this.canvas.append(element);
     }
     element.style.transform = `translateY(${String(place * ROW_HEIGHT)}px)`;
@@ -366,14 +370,19 @@ export class TreeView {
     work(row.message);
   }
 
-  private onClick(event: MouseEvent): void {
-    const target = event.target;
-    // A row of the layout before stands for no row of this one.
-    if (!(target instanceof Element) || this.holding) return;
+  private onClick(target: EventTarget | null): void {
+    if (!(target instanceof Element)) return;
+    const meant = this.pointer.click(target);
     const element = target.closest('.row');
-    const index = [...this.drawn].find(([, drawn]) => drawn === element)?.[0];
+    const index = this.holding ? undefined : [...this.drawn].find(([, drawn]) => drawn === element)?.[0];
+    const row = index === undefined ? undefined : this.windows.get(index);
+    if (meant !== undefined && row?.message !== meant.message) {
+      this.selected = meant.message;
+      this.schedule();
+      this.events.select(meant.message);
+      return;
+    }
     if (index === undefined) return;
-    const row = this.windows.get(index);
     if (row !== undefined && target.closest('.foldable') !== null) {
       this.active = index;
       this.toggle(row);

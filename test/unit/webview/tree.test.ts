@@ -176,7 +176,7 @@ test('words that are searched for meanwhile leave no blank place', () => {
   assert.equal(host.seen().length, SIGHT);
 });
 
-test('a click on a row of the layout before chooses no other message', () => {
+test('a click means the message that was seen where the pointer went down, whatever is drawn there since', () => {
   host.open(flat(1000, 400), [], { same: false });
   host.answer();
   host.scroll(190 * HEIGHT);
@@ -188,10 +188,15 @@ test('a click on a row of the layout before chooses no other message', () => {
   // The first of the two windows in sight is here.
   host.answer([0]);
   host.scroller.fire('click', { target: clicked });
-  assert.deepEqual(host.selected, []);
+  assert.deepEqual(host.selected, [1191], 'on a row of the layout before');
   host.answer();
-  host.scroller.fire('click', { target: host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes('text 1191')) });
-  assert.deepEqual(host.selected, [1191]);
+  const found = (text: string): MadeElement | undefined => host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes(text));
+  host.scroller.fire('mousedown', { target: found('text 1192') });
+  host.scroller.fire('click', { target: found('text 1193') });
+  host.scroller.fire('mousedown', { target: found('text 1192') });
+  host.scroller.fire('click', { target: host.scroller });
+  host.scroller.fire('click', { target: found('text 1193') });
+  assert.deepEqual(host.selected, [1191, 1192, 1192, 1193], 'on another row, and on none');
 });
 
 test('the keyboard and the view stay at their rows though they moved since the layout was asked for', () => {

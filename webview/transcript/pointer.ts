@@ -1,0 +1,30 @@
+/** Which message a click means: rows may be drawn anew, or move, between the press of a button and its release. */
+import type { MarkedRow } from '../../src/shared/transcriptProtocol.ts';
+
+export class Pointer {
+  /** What the rows on screen show, those of the layout before too. */
+  private readonly shown = new WeakMap<Element, MarkedRow>();
+  private pressed: MarkedRow | undefined;
+
+  /** An element now shows a row. */
+  shows(element: Element, row: MarkedRow): void {
+    this.shown.set(element, row);
+  }
+
+  /** The button went down. */
+  press(target: EventTarget | null): void {
+    this.pressed = this.rowOf(target);
+  }
+
+  /** The row that a click means: the one that was seen where the button went down; undefined where none was. */
+  click(target: EventTarget | null): MarkedRow | undefined {
+    const row = this.pressed ?? this.rowOf(target);
+    this.pressed = undefined;
+    return row;
+  }
+
+  private rowOf(target: EventTarget | null): MarkedRow | undefined {
+    const element = target instanceof Element ? target.closest('.row') : null;
+    return element === null ? undefined : this.shown.get(element);
+  }
+}
