@@ -28,13 +28,10 @@ async function openPlan(workbench: Workbench): Promise<Opened> {
   return { transcript, question, message };
 }
 
-/** Clicks the first message of a role until the pane shows it: the tree may be growing just then. */
+/** Chooses the first message of a role; the tree may be growing just then. */
 async function choose(transcript: FrameLocator, role: string): Promise<void> {
-  await eventually(`the ${role} in the pane`, async () => {
-    await transcript.locator(`${ROW}[aria-label^="${role} 1 of"]`).first().click();
-    await transcript.getByRole('heading', { name: role }).waitFor({ timeout: 2_000 });
-    return true;
-  });
+  await transcript.locator(`${ROW}[aria-label^="${role} 1 of"]`).first().click();
+  await transcript.getByRole('heading', { name: role }).waitFor();
 }
 
 const requests = (workbench: Workbench, message: number): readonly BucketView[] => reading(workbench, (store) => store.bucketsFor(message).filter(({ origin }) => origin === 'request'));
