@@ -15,8 +15,8 @@ class ReportEditor implements CustomReadonlyEditorProvider {
 
   async resolveCustomEditor({ uri }: CustomDocument, panel: WebviewPanel): Promise<void> {
     const name = posix.basename(uri.path);
-    // For who hears what the frame is.
-    panel.title = name;
+    // For who hears what the frame is; its tab keeps the name of the file.
+    panel.title = `Report ${name}`;
     panel.webview.options = { enableScripts: false, localResourceRoots: [] };
     const draw = async (): Promise<void> => { panel.webview.html = shownInEditor(name, await contentOf(uri)); };
     const watcher = workspace.createFileSystemWatcher(new RelativePattern(Uri.joinPath(uri, '..'), name.replaceAll(/[*?{}[\]]/gu, '[$&]')));

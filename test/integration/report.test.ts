@@ -79,7 +79,7 @@ scenario('a run is exported from its context menu as a page that the editor then
   const path = await saveAs(workbench, `run-${RUN}.html`, 'run.html');
   assert.equal(readFileSync(path, 'utf8'), reading(workbench, (store) => reportPage(runReport(store, RUN))));
   await workbench.answerNotification('The report is in run.html', 'Open');
-  const shown = await workbench.webview('run.html');
+  const shown = await workbench.webview('Report run.html');
   await shown.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
   await shown.getByRole('img', { name: 'Learning curve' }).waitFor();
   const ground = await workbench.page.locator('.monaco-workbench').evaluate((element) => getComputedStyle(element).getPropertyValue('--vscode-editor-background'));
@@ -102,7 +102,7 @@ scenario('a message is exported from the transcript by keyboard and by its conte
   const page = await saveAs(workbench, `message-${String(plan)}.html`, 'message.html');
   assert.equal(readFileSync(page, 'utf8'), reading(workbench, (store) => reportPage(findingReport(store, plan))));
   await workbench.answerNotification('The report is in message.html', 'Open');
-  const shown = await workbench.webview('message.html');
+  const shown = await workbench.webview('Report message.html');
   await shown.getByText('<script>document.title = 1</script> [x](command:c3.startRun)').first().waitFor();
   assert.equal(await shown.locator('script').count(), 0);
   assertQuiet(workbench);

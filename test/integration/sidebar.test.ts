@@ -4,7 +4,7 @@ import type { Locator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, reloadWindow, storeOf } from './team.ts';
+import { assertQuiet, reading, reloadWindow, storeOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
@@ -92,13 +92,129 @@ scenario('buckets stand by rank, say what was not measured, and open the transcr
   const alternative = workbench.treeItem(buckets, 'plan 1');
   await alternative.waitFor();
   await alternative.click({ button: 'right' });
-  for (const name of ['Open transcript', 'Open transcript to the side', 'Replay alternatives', 'Verify replay']) await workbench.page.getByRole('menuitem', { name, exact: true }).waitFor();
+  for (const name of ['Open transcript', 'Open transcript to the side', 'Replay alternatives', 'Verify replay', 'Select to compare', 'Show model input as tokens', 'Export report', 'Copy link']) await workbench.page.getByRole('menuitem', { name, exact: true }).waitFor();
   await workbench.page.keyboard.press('Escape');
   // By keyboard alone.
   await alternative.click();
   await workbench.page.keyboard.press('ArrowUp');
   await workbench.page.keyboard.press('Enter');
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
+});
+
+/** The row of a list that has the keyboard. */
+const focused = (view: Locator): Locator => view.locator('.monaco-list-row.focused');
+
+scenario('by keyboard alone the menu of a bucket copies a link to it, and compares messages', async (workbench) => {
+  const buckets = await workbench.openView('C3', 'Buckets');
+  const { page } = workbench;
+  await workbench.treeItem(buckets, 'Question 9').or(workbench.treeItem(buckets, 'plan 0')).click();
+  await page.keyboard.press('Home');
+  await eventually('the keyboard on the first bucket', async () => (await focused(buckets).count()) === 1);
+  const choose = async (key: string, name: string): Promise<void> => {
+    const entry = page.getByRole('menuitem', { name, exact: true });
+    // The list has the keyboard again only a moment after a menu has closed.
+    await eventually(`the menu with "${name}"`, async () => {
+      await page.keyboard.press(key);
+      return entry.waitFor({ timeout: 2_000 }).then(() => true, () => page.keyboard.press('Escape').then(() => false));
+    });
+    await eventually(`the keyboard on "${name}"`, async () => {
+      if (await entry.evaluate((element) => element.contains(element.ownerDocument.activeElement) || element.parentElement?.classList.contains('focused') === true)) return true;
+      await page.keyboard.press('ArrowDown');
+      return false;
+    });
+    await workbench.screenshot('sidebar-bucket-menu');
+    await page.keyboard.press('Enter');
+    await entry.waitFor({ state: 'hidden' });
+  };
+  await choose('Shift+F10', 'Copy link');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const link = await eventually('the link on the clipboard', async () => {
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    return text.includes('/bucket/') && text;
+  });
+  const first = reading(workbench, (store) => store.rankedBuckets({ run: RUN, order: 'distance', offset: 0, limit: 1 })[0]?.bucket);
+  assert.ok(link.includes(`/bucket/${String(first)}?run=${RUN}&`), link);
+  await choose('ContextMenu', 'Select to compare');
+  // The second message of the bucket; the first is the one that the bucket stands for.
+  const second = workbench.treeItem(buckets, 'plan 1');
+  await eventually('the keyboard on the second message', async () => {
+    if (await second.evaluate((row) => row.classList.contains('focused') || row.querySelector('.focused') !== null || row.closest('.focused') !== null)) return true;
+    await page.keyboard.press('ArrowDown');
+    return false;
+  });
+  await choose('Shift+F10', 'Compare with the selected branch');
+  await page.locator('.monaco-diff-editor').waitFor();
+  await workbench.runCommand('View: Close Editor');
+  await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
+});
+
+scenario('buckets are filtered by what is ticked, say so beside their title, and the filter is cleared from there', async (workbench) => {
+  const buckets = await workbench.openView('C3', 'Buckets');
+  await workbench.runCommand('C3: Filter buckets');
+  const pick = workbench.page.locator('.quick-input-widget:visible');
+  const tick = async (label: string): Promise<void> => { await pick.locator('.monaco-list-row').filter({ hasText: label }).first().click(); };
+  await tick('reasoner');
+  await pick.getByText('Filter buckets: 10 of 30').waitFor();
+  await workbench.screenshot('sidebar-buckets-filter');
+  await tick('credit not measured');
+  await workbench.page.keyboard.press('Enter');
+  await buckets.getByText('No bucket of this run matches the filter').waitFor();
+  await workbench.screenshot('sidebar-buckets-filtered-empty');
+  await buckets.getByRole('button', { name: 'Change the filter' }).click();
+  await tick('credit not measured');
+  await workbench.page.keyboard.press('Enter');
+  await workbench.treeItem(buckets, 'reasoner').waitFor();
+  await eventually('plans alone', async () => (await rows(buckets)).every((label) => label.startsWith('reasoner')));
+  const pane = workbench.page.locator('.part.sidebar .pane').filter({ has: workbench.page.locator('.pane-header h3.title:text-is("Buckets")') });
+  await pane.locator('.pane-header .description').getByText(/^reasoner · /u).waitFor();
+  await pictures(workbench, 'sidebar-buckets-filtered');
+  await reloadWindow(workbench);
+  const again = await workbench.openView('C3', 'Buckets');
+  await workbench.treeItem(again, 'reasoner').waitFor();
+  assert.ok((await rows(again)).every((label) => label.startsWith('reasoner')), 'the filter came back');
+  await pane.locator('.pane-header').hover();
+  await pane.getByRole('button', { name: 'Clear filter of buckets' }).click();
+  await workbench.treeItem(again, 'actor').waitFor();
+});
+
+scenario('a lost episode that is chosen from the list opens at the message that cost the most, and W leads back there', async (workbench) => {
+  await workbench.runCommand('View: Close All Editors');
+  await workbench.runCommand('C3: Open transcript');
+  await workbench.pick(`Run ${RUN}`);
+  const pick = workbench.page.locator('.quick-input-widget:visible');
+  await pick.locator('.monaco-list-row').filter({ hasText: 'Lost' }).first().waitFor();
+  await workbench.screenshot('pick-lost');
+  await workbench.pick(/^Question 9/u);
+  const transcript = await workbench.webview(/^Question 9/u);
+  const chosen = (label: string): Locator => transcript.locator(`[role="treeitem"][aria-selected="true"][aria-label^="${label}"]`);
+  await chosen('reasoner 2 of 2').waitFor();
+  const tree = transcript.getByRole('tree');
+  await tree.focus();
+  // Where the keyboard stands counts, as for every other key.
+  await tree.press('End');
+  await tree.press('w');
+  await chosen('reasoner 2 of 2').waitFor();
+  await workbench.screenshot('costliest', 'dark');
+  await tree.press('Home');
+  await tree.press('Enter');
+  await transcript.getByRole('heading', { name: 'Question' }).waitFor();
+  await workbench.page.locator('.editor-actions').getByRole('button', { name: 'Go to the message that cost the most' }).click();
+  await chosen('reasoner 2 of 2').waitFor();
+  // Where nothing cost anything, that is said.
+  const view = await workbench.openView('C3');
+  await workbench.treeItem(view, `Run ${RUN}`).click();
+  await workbench.treeItem(view, 'Step 1').click();
+  await workbench.treeItem(view, 'Question 0').click();
+  await workbench.treeItem(view, 'Step 1').click();
+  await (await workbench.webview(/^Question 0/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
+  await workbench.runCommand('C3: Go to the message that cost the most');
+  await workbench.notification('No message of this episode cost anything').waitFor();
+  await workbench.runCommand('Notifications: Clear All Notifications');
+  await workbench.runCommand('C3: Open transcript');
+  await workbench.pick(`Run ${RUN}`);
+  await workbench.pick(/^Question 9/u);
+  await chosen('reasoner 2 of 2').waitFor();
+  assertQuiet(workbench);
 });
 
 scenario('runs are filtered as one types or ticks, and the filter is cleared from the empty view', async (workbench) => {
