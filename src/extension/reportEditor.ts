@@ -15,7 +15,7 @@ class ReportEditor implements CustomReadonlyEditorProvider {
 
   async resolveCustomEditor({ uri }: CustomDocument, panel: WebviewPanel): Promise<void> {
     const name = posix.basename(uri.path);
-    // For who hears what the frame is; its tab keeps the name of the file.
+    // For its tab, and for who hears what the frame is.
     panel.title = `Report ${name}`;
     panel.webview.options = { enableScripts: false, localResourceRoots: [] };
     const draw = async (): Promise<void> => { panel.webview.html = shownInEditor(name, await contentOf(uri)); };
