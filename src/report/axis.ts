@@ -36,11 +36,11 @@ export function axis(low: number, high: number, from: number, to: number): Axis 
   return { ticks: marks, at: (value) => from + ((value - first) / (last - first)) * (to - from) };
 }
 
-/** From 0 to the largest of these amounts, with the round numbers between. */
+/** From 0 to the largest of these counts (steps, calls, tokens), with the round whole numbers between. */
 export function amounts(values: readonly number[], from: number, to: number): Axis {
   const largest = Math.max(...values);
   const end = largest > 0 ? largest : 1;
-  return { ticks: ticks(0, end).filter((mark) => mark <= end), at: (value) => from + (value / end) * (to - from) };
+  return { ticks: ticks(0, end).filter((mark) => mark <= end && Number.isInteger(mark)), at: (value) => from + (value / end) * (to - from) };
 }
 
 /**

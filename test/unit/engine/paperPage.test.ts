@@ -4,7 +4,7 @@ import type { MeasureName, MethodComparison, MethodRow } from '../../../src/diag
 import { overSeeds, signFlip, type SeedSummary } from '../../../src/diagnostics/seeds.ts';
 import { paperPage, type PaperReport } from '../../../src/engine/bench/paperPage.ts';
 import { onFront, paretoPicture } from '../../../src/engine/bench/paperPictures.ts';
-import { ticks } from '../../../src/report/axis.ts';
+import { amounts, ticks } from '../../../src/report/axis.ts';
 import { apart, curvePicture } from '../../../src/report/curves.ts';
 import { compact, decimal, escaped, percentage } from '../../../src/report/words.ts';
 import type { Interval } from '../../../src/shared/records.ts';
@@ -72,6 +72,7 @@ describe('numbers', () => {
     assert.deepEqual(ticks(0.27, 0.51), [0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55]);
     assert.deepEqual(ticks(0, 11_264), [0, 5000, 10_000, 15_000]);
     assert.deepEqual(ticks(-3, 4), [-4, -2, 0, 2, 4]);
+    assert.deepEqual([[1], [1, 2, 3], [0, 24]].map((steps) => amounts(steps, 0, 1).ticks), [[0, 1], [0, 1, 2, 3], [0, 5, 10, 15, 20]], 'counts have no halves');
     for (const [low, high] of [[0, 0], [0.5, 0.5], [-7, -7], [1e-9, 3e-9], [1e9, 1e9 + 1], [99.9999, 100.0001]] as const) {
       const found = ticks(low, high);
       assert.ok(found.length >= 2 && found.length <= 9, String(found));
