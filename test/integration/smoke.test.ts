@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { isRecord } from '../../src/shared/guard.ts';
 import { workbenchScenarios } from './harness/workbench.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
@@ -30,4 +34,11 @@ scenario('the window wears each of the three themes', async (workbench) => {
     seen.add(await background());
   }
   assert.equal(seen.size, 3);
+});
+
+test('c3 bench activation activates the extension that was built', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, '..', '..', 'dist', 'cli.js'), 'bench', 'activation', '--quick', '--json']);
+  const report: unknown = JSON.parse(stdout);
+  assert.ok(isRecord(report) && Array.isArray(report['figures']));
+  assert.ok(report['figures'].some((figure: unknown) => isRecord(figure) && figure['name'] === 'loading and activating, median' && Number(figure['value']) > 0));
 });

@@ -18,13 +18,13 @@ const TURN_TIMEOUT = 60_000;
 const GOAL = 100;
 
 /**
- * The program of one turn. Whatever is asked of the stand-in is there, can be called, made and read, and answers with more of the same; a setting
- * has its default.
+ * The program of one turn. Whatever is asked of the stand-in is there, can be called, made and read, and answers with more of the same; a list is empty,
+ * a setting has its default.
  */
 export const ACTIVATION_PROGRAM = `
 const Module = require('node:module');
 const inert = () => new Proxy(function () {}, {
-  get: (target, key) => key === Symbol.toPrimitive ? () => '' : key === 'then' || key === Symbol.iterator ? undefined : key === 'fsPath' ? __dirname : (target[key] ??= inert()),
+  get: (target, key) => key === Symbol.toPrimitive ? () => '' : key === 'then' ? undefined : key === Symbol.iterator ? () => [].values() : key === 'fsPath' ? __dirname : (target[key] ??= inert()),
   apply: () => inert(), construct: () => inert(), set: () => true,
 });
 let registered = 0;
