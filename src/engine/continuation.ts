@@ -1,7 +1,7 @@
 /** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
 import { C3Error } from '../shared/errors.ts';
 import { stepNamed } from '../shared/continuation.ts';
-import { OTHER_MODEL, type Decision, type Sampling } from '../shared/records.ts';
+import { OTHER_MODEL } from '../shared/records.ts';
 import type { StoreReader, StoreWriter } from '../store/types.ts';
 import { snapshotAfter } from '../training/restore.ts';
 import type { StoredRecipe } from './recipe.ts';
@@ -23,9 +23,6 @@ export function snapshotNamed(store: StoreReader, run: string, name: string): st
   if (found.length > 1) throw new C3Error('input', `Run ${run} has ${String(found.length)} snapshots that begin with ${name}; give more of its digits.`);
   return only.id;
 }
-
-/** The temperature that a message's alternatives are sampled at as recorded: its own; of one that was picked greedily, or typed so, the run's. */
-export const ownTemperature = ({ sampling }: Pick<Decision, 'sampling'>, run: Sampling): number => (sampling.temperature > 0 ? sampling.temperature : run.temperature);
 
 /** The folder of the other model whose weights a snapshot is; null for one that the run trained. */
 export function otherModel(store: StoreReader, run: string, snapshot: string): string | null {

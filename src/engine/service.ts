@@ -25,7 +25,7 @@ import { checkContexts, runInstances } from '../training/room.ts';
 import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
 import { snapshotValue } from '../training/states.ts';
 import { contextTokens } from './contextTokens.ts';
-import { modelGone, noteModel, otherModel, ownTemperature, snapshotNamed, withModel } from './continuation.ts';
+import { modelGone, noteModel, otherModel, snapshotNamed, withModel } from './continuation.ts';
 import { sampleDiagnostics, type SampleControl, type SampleLender, type SampleSettings } from './diagnoseSample.ts';
 import { Evaluators } from './evaluators.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
@@ -188,7 +188,7 @@ export class EngineService {
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
-    const sampling = { ...runSampling(config), temperature: temperature ?? ownTemperature(decision, runSampling(config)) };
+    const sampling = { ...runSampling(config), temperature: temperature ?? store.ownContinuation(decision.id).temperature ?? runSampling(config).temperature };
     const named = name === null ? decision.snapshot : snapshotNamed(store, run, name);
     const remark = await templateRemark(recipe, run);
     if (remark !== null) control.onRemark?.(remark);

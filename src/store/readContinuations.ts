@@ -1,19 +1,27 @@
 /** Which replay requests were continued otherwise than their message was made: told from the weights and the temperature that stand in the rows. */
 import type { OtherContinuation } from '../shared/continuation.ts';
 import { OTHER_MODEL } from '../shared/records.ts';
-import type { Session } from './sqlite.ts';
+import { notFound } from './rows.ts';
+import { guarded, type Session } from './sqlite.ts';
+import type { StoreReader } from './types.ts';
 
 /**
- * The temperature that stands for `said`, the message of a request: its own; of one that was picked greedily the run's, at which its alternatives
+ * The temperature that stands for the message `said`: its own; of one that was picked greedily, or typed so, the run's, at which its alternatives
  * are sampled. Null where the run does not tell.
  */
 const OWN_TEMPERATURE = `iif(said.temperature > 0, said.temperature,
-  (SELECT iif(json_valid(config), json_extract(config, '$.config.sampling.temperature'), NULL) FROM run WHERE run.id = bucket.run))`;
+  (SELECT iif(json_valid(config), json_extract(config, '$.config.sampling.temperature'), NULL) FROM run WHERE run.id = said.run))`;
 
 /** Whether the row `bucket` is a request of another continuation distribution than its message's own. */
 export const IS_OTHER = `(origin = 'request' AND EXISTS (
   SELECT 1 FROM decision AS said WHERE said.id = bucket.message AND (said.snapshot <> bucket.snapshot OR EXISTS (
     SELECT 1 FROM decision AS sampled WHERE sampled.bucket = bucket.id AND sampled.temperature <> ${OWN_TEMPERATURE}))))`;
+
+interface OwnRow {
+  readonly snapshot: string;
+  readonly step: number;
+  readonly temperature: number | null;
+}
 
 interface Row {
   readonly ownSnapshot: string;
@@ -24,6 +32,18 @@ interface Row {
   readonly step: number;
   readonly base: string;
   readonly temperature: number | null;
+}
+
+/** The reader of what the alternatives of a message are continued with as recorded. */
+export function ownContinuationReader(session: Session): Pick<StoreReader, 'ownContinuation'> {
+  const read = session.db.prepare<[number], OwnRow>(`
+    SELECT own.weights AS snapshot, own.iteration AS step, ${OWN_TEMPERATURE} AS temperature FROM decision AS said JOIN snapshot AS own ON own.id = said.snapshot WHERE said.id = ?`);
+  return {
+    ownContinuation: guarded(session, (message) => {
+      const { snapshot, step, temperature } = read.get(message) ?? notFound(session, 'decision', message);
+      return { snapshot, step: stepOf(step), temperature };
+    }),
+  };
 }
 
 /** How a bucket was continued; null where that is how its message was made, and for all that is no request. */

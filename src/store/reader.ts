@@ -6,7 +6,7 @@ import { labelReaders } from './labels.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
 import { costliestReaders } from './readCostliest.ts';
-import { continuationReader } from './readContinuations.ts';
+import { continuationReader, ownContinuationReader } from './readContinuations.ts';
 import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
@@ -76,6 +76,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...costliestReaders(session),
       ...bucketReaders(session, treeOf, creditReader(session), continuationOf),
       ...rankingReaders(session, continuationOf),
+      ...ownContinuationReader(session),
       close,
     };
   });

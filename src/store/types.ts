@@ -1,6 +1,6 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
-import type { OtherContinuation } from '../shared/continuation.ts';
+import type { OtherContinuation, OwnContinuation } from '../shared/continuation.ts';
 import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
@@ -91,6 +91,8 @@ export interface StoreReader {
   bucketsFor(decision: number, most?: number): BucketView[];
   /** Buckets of one context, oldest first. */
   bucketsOfContext(query: ContextInstance & Page): Bucket[];
+  /** What the alternatives of a message are continued with as recorded: its own weights and temperature; of one that was picked greedily the run's temperature. */
+  ownContinuation(message: number): OwnContinuation;
   /** How a request was continued where that is not how its message was made; null elsewhere. */
   continuationOf(bucket: number): OtherContinuation | null;
   /** The buckets of a run's replay requests on one instance (a uidSha), oldest first. */

@@ -52,6 +52,7 @@ test('what another distribution sampled is its own when it is asked about in tur
   const { store, message } = scene(t);
   const { alternative } = request(store, message, LATER, 0.5);
   assert.equal(store.continuationOf(request(store, alternative, LATER, 0.5).bucket), null);
+  assert.deepEqual(store.ownContinuation(alternative), { snapshot: LATER, step: 2, temperature: 0.5 });
   assert.deepEqual(store.continuationOf(request(store, alternative, WEIGHTS, 1).bucket)?.own, { snapshot: LATER, step: 2, temperature: 0.5 });
 });
 
@@ -62,6 +63,7 @@ test("a message that was picked greedily is continued as recorded at the run's t
   const greedy = { phase: 'evaluate', sampling: { ...SAMPLING, temperature: 0 } } as const;
   const asked = (run: string, temperature: number): unknown => {
     const message = store.insertDecision(newDecision({ ...greedy, run }));
+    assert.deepEqual(store.ownContinuation(message), { snapshot: WEIGHTS, step: 0, temperature: run === 'told' ? 0.7 : null });
     const bucket = store.insertBucket(newBucket({ run, origin: 'request', message }));
     store.insertDecision(newDecision({ run, phase: 'replay', bucket, sampling: { ...SAMPLING, temperature } }));
     return store.continuationOf(bucket)?.differs ?? null;
