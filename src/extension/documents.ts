@@ -32,7 +32,7 @@ export class Documents implements FileSystemProvider {
     this.engine = engine;
   }
 
-  /** How long a document is is known when it is read. */
+  /** The length of a document is known only when it is read. */
   stat(): FileStat {
     return { type: FileType.File, ctime: 0, mtime: 0, size: 0 };
   }

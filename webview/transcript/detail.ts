@@ -12,6 +12,7 @@ import { BucketList } from './alternatives.ts';
 import { EstimatesView } from './estimates.ts';
 import type { ReplayFields } from './drafts.ts';
 import type { WithMathematics } from './formulas.ts';
+import { shownKey } from './keys.ts';
 import { MessageText, type TextLook } from './messageText.ts';
 import { ReplayForm, type ReplayRequest } from './replayForm.ts';
 
@@ -44,7 +45,7 @@ export class DetailPane {
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
   private readonly mathematics: WithMathematics;
-  private readonly asWritten = h('button', { class: 'toggle', type: 'button', 'aria-pressed': 'false', title: 'The text to the letter, in letters of one width (W)' }, 'As written');
+  private readonly asWritten = h('button', { class: 'toggle', type: 'button', 'aria-pressed': 'false', title: `The text to the letter, in letters of one width (${shownKey('written')})` }, 'As written');
   private text: MessageText | null = null;
   private look: TextLook = { asWritten: false, query: '' };
 

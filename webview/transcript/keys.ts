@@ -42,6 +42,11 @@ export const TYPE_AHEAD_KEYS = { shown: 'a b …', words: 'Next message at hand 
 
 type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>;
 
+/** The key of a command as it is written beside what it does. */
+export function shownKey(command: TreeCommand): string {
+  return TREE_KEYS.find((binding) => binding.command === command)?.shown ?? '';
+}
+
 /** The command of a key press without Ctrl, Alt or Meta; undefined when the tree does not use the key. A capital letter begins typing ahead. */
 export function commandOf(event: Press): TreeCommand | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey) return undefined;

@@ -3,6 +3,7 @@ import { TAXONOMY_CLASSES } from '../../src/shared/records.ts';
 import { NO_FILTER, QUERY_LIMIT, type FilterChoices, type SearchHits, type TranscriptFilter, type TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
+import { shownKey } from './keys.ts';
 
 /** Milliseconds without a key before the store is asked. */
 const PAUSE = 120;
@@ -25,7 +26,7 @@ const OUTCOMES: readonly Choice[] = [['', 'Any return'], ['won', 'Return of 1'],
 export class SearchBar {
   readonly element: HTMLElement;
   private readonly events: SearchEvents;
-  private readonly field = h('input', { type: 'search', class: 'search-field', placeholder: 'Search messages ( / )', 'aria-label': 'Search messages', maxlength: QUERY_LIMIT, spellcheck: 'false' });
+  private readonly field = h('input', { type: 'search', class: 'search-field', placeholder: `Search messages ( ${shownKey('search')} )`, 'aria-label': 'Search messages', maxlength: QUERY_LIMIT, spellcheck: 'false' });
   private readonly hits = h('span', { class: 'muted hits', role: 'status' });
   private readonly role = chooser('Role');
   private readonly credit = chooser('Credit');
@@ -50,7 +51,7 @@ export class SearchBar {
       select.addEventListener('keydown', (event) => { if (event.key === 'Escape') events.leave(); });
     }
     this.clear.addEventListener('click', () => { this.role.focus(); events.filter(NO_FILTER); });
-    const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
+    const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, `Keys ( ${shownKey('keys')} )`);
     keys.addEventListener('click', () => { events.keys(); });
     this.element = h(
       'div',

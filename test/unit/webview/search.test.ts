@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { highlighted } from '../../../webview/transcript/highlight.ts';
 import { stepFrom } from '../../../webview/transcript/hits.ts';
-import { commandOf, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
+import { commandOf, shownKey, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
 
 function press(key: string): { readonly key: string; readonly ctrlKey: boolean; readonly altKey: boolean; readonly metaKey: boolean } {
   return { key, ctrlKey: false, altKey: false, metaKey: false };
@@ -27,6 +27,7 @@ test('no key has two commands, and a key with Ctrl has none', () => {
   const keys = TREE_KEYS.flatMap((binding) => binding.keys);
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(commandOf(press('c')), 'compare');
+  assert.deepEqual((['written', 'costliest', 'keys'] as const).map((command) => commandOf(press(shownKey(command).toLowerCase()))), ['written', 'costliest', 'keys'], 'what is written beside a button is its key');
   assert.equal(commandOf({ ...press('c'), ctrlKey: true }), undefined);
   assert.equal(commandOf(press('C')), undefined, 'a capital letter begins typing ahead');
 });
