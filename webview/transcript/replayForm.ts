@@ -1,7 +1,7 @@
 /** Asks for a replay of one message and shows how far it is. */
 import { AS_RECORDED, type ContinuationChoice } from '../../src/shared/continuation.ts';
 import { DRAFT_LIMITS, MAX_ALTERNATIVES, MAX_REPLAYS, type MessageDetail, type ReplayDefaults, type ReplayState } from '../../src/shared/transcriptProtocol.ts';
-import { h } from '../common/dom.ts';
+import { focusedIn, h } from '../common/dom.ts';
 import { button, checkbox, progressRing, textArea, textField, type Button, type Checkbox, type TextArea, type TextField } from '../common/toolkit.ts';
 import { ContinueWith } from './continueWith.ts';
 import { sameFields, type ReplayFields } from './drafts.ts';
@@ -136,12 +136,12 @@ export class ReplayForm {
     this.ring.hidden = !this.running;
     if (this.running) {
       this.cancel.hidden = false;
-      if (document.activeElement === this.start) this.cancel.focus();
+      if (focusedIn(this.start) !== null) this.cancel.focus();
       this.start.disabled = true;
     } else {
       this.start.disabled = false;
       // A button that was disabled can take the keyboard once it has been drawn again.
-      if (document.activeElement === this.cancel) requestAnimationFrame(() => { this.end(); });
+      if (focusedIn(this.cancel) !== null) requestAnimationFrame(() => { this.end(); });
       else this.cancel.hidden = true;
     }
     // What failed was asked for, and may be wanted once more.
@@ -150,7 +150,7 @@ export class ReplayForm {
 
   private end(): void {
     if (this.running) return;
-    if (document.activeElement === this.cancel) this.start.focus();
+    if (focusedIn(this.cancel) !== null) this.start.focus();
     this.cancel.hidden = true;
   }
 
