@@ -62,6 +62,8 @@ export class TranscriptPanel {
   private protocols: ProtocolReader | null = null;
   private replay: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
+  /** The messages whose branches are compared. */
+  private compared: { readonly left: number; readonly right: number } | null = null;
   /** The message that cost the most, and the one of whose episode it was: while it is selected, that episode is meant. */
   private costliest: { readonly message: number; readonly of: number | null } | null = null;
 
@@ -148,8 +150,9 @@ export class TranscriptPanel {
       case 'locateRow': this.locateRow(message.revision, message.index); break;
       case 'search': if (message.revision === this.revision) this.door.post({ type: 'found', revision: this.revision, hits: this.reading().search(this.reader(), message.query) }); break;
       case 'compare': this.compare(message.message); break;
-      case 'comparePair': this.door.post({ type: 'comparison', comparison: this.services.comparing.compare(message.left, message.right) }); break;
-      case 'openDiff': this.later(this.services.comparing.openDiff(message.left, message.right)); break;
+      case 'comparePair': this.showComparison(message.left, message.right); break;
+      case 'endComparison': this.compared = null; break;
+      case 'openDiff': if (this.compared !== null) this.later(this.services.comparing.openDiff(this.compared.left, this.compared.right)); break;
       case 'showContext': this.later(this.services.comparing.openContext(message.message, this.reader().message(message.message).eventType)); break;
     }
   }
@@ -226,7 +229,11 @@ export class TranscriptPanel {
 
   /** Shows where two branches part. */
   showComparison(left: number, right: number): void {
-    this.guarded(() => { this.door.post({ type: 'comparison', comparison: this.services.comparing.compare(left, right) }); });
+    this.guarded(() => {
+      const comparison = this.services.comparing.compare(left, right);
+      this.compared = { left, right };
+      this.door.post({ type: 'comparison', comparison });
+    });
   }
 
   /** A failure of work that ends later is told as any other. */

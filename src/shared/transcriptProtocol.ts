@@ -280,7 +280,9 @@ export const isTranscriptToHost = anyOf(
   // Mark a message to be compared, or compare the marked one with it.
   object({ type: literal('compare'), message: integer() }),
   object({ type: literal('comparePair'), left: integer(), right: integer() }),
-  object({ type: literal('openDiff'), left: integer(), right: integer() }),
+  object({ type: literal('endComparison') }),
+  // The comparison that was asked for last, which may not be drawn yet, in the diff editor.
+  object({ type: literal('openDiff') }),
   // The context of a message with its token boundaries.
   object({ type: literal('showContext'), message: integer() }),
 );

@@ -144,7 +144,7 @@ scenario('by keyboard alone the menu of a bucket copies a link to it, and compar
   });
   await choose('Shift+F10', 'Compare with the selected branch');
   await page.locator('.monaco-diff-editor').waitFor();
-  await workbench.runCommand('View: Close Editor');
+  await workbench.closeEditor();
   await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
 });
 

@@ -77,7 +77,22 @@ scenario('two answers are compared by C on one and C on the other: where they pa
   const shown = async (side: 'original' | 'modified', text: string): Promise<boolean> => (await diff.locator(`.editor.${side} .view-lines`).innerText()).replaceAll('\u00a0', ' ').includes(text.split('\n')[0] ?? '');
   await eventually('both answers in the diff editor', async () => (await shown('original', first.text)) && (await shown('modified', second.text)));
   await workbench.screenshot('comparison-diff');
-  await workbench.page.keyboard.press('Control+F4');
+  await workbench.closeEditor();
+  // D means what was asked for last, whatever is still drawn.
+  const again = await transcriptOf(workbench, episode.question);
+  await again.getByRole('region', { name: 'Comparison' }).waitFor();
+  await again.locator(`${ROW}[aria-label^="actor 2 of 2"]`).first().click();
+  for (const key of ['c', 'Home', 'ArrowDown', 'ArrowDown', 'c', 'd']) await workbench.page.keyboard.press(key);
+  await diff.waitFor();
+  await eventually('the newer comparison in the diff editor', async () => (await shown('original', second.text)) && (await shown('modified', first.text)));
+  await workbench.closeEditor();
+  const closed = await transcriptOf(workbench, episode.question);
+  await closed.getByRole('region', { name: 'Comparison' }).getByRole('button', { name: 'Close' }).click();
+  await closed.getByRole('tree').press('d');
+  await closed.getByRole('tree').press('c');
+  await closed.locator(`${ROW}.compared`).waitFor();
+  await closed.getByRole('tree').press('c');
+  assert.equal(await diff.count(), 0, 'what was closed is not compared any more');
   assertQuiet(workbench);
 });
 
@@ -90,7 +105,7 @@ scenario('episodes are compared from the side bar by their context menus', async
   await rows.nth(1).click({ button: 'right' });
   await workbench.chooseFromMenu('Compare with the selected branch');
   await workbench.page.locator('.monaco-diff-editor').waitFor();
-  await workbench.page.keyboard.press('Control+F4');
+  await workbench.closeEditor();
 });
 
 scenario('the context of a message stands in an editor token by token', async (workbench) => {
@@ -103,7 +118,7 @@ scenario('the context of a message stands in an editor token by token', async (w
   assert.ok(words.includes(`${String(Buffer.byteLength(episode.plans[0]?.context ?? ''))} bytes`), words.slice(0, 300));
   assert.ok(!words.includes('has changed') && !words.includes('do not join'), words.slice(0, 600));
   await workbench.screenshot('context-tokens');
-  await workbench.page.keyboard.press('Control+F4');
+  await workbench.closeEditor();
 });
 
 scenario('words are searched from the keyboard, counted and stepped through', async (workbench) => {

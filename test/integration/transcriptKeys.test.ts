@@ -187,11 +187,11 @@ scenario('by mouse alone a message is selected to compare, compared, and its mod
   await transcript.locator(`${ROW}[aria-label^="actor 2 of"]`).first().click({ button: 'right' });
   await workbench.chooseFromMenu('Compare with the selected branch');
   await workbench.page.locator('.monaco-diff-editor').waitFor();
-  await workbench.page.keyboard.press('Control+F4');
+  await workbench.closeEditor();
   const tokens = async (): Promise<void> => {
     const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines');
     await eventually('rows of tokens', async () => /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' ')));
-    await workbench.page.keyboard.press('Control+F4');
+    await workbench.closeEditor();
   };
   const { transcript: again } = await openPlan(workbench);
   await again.locator(`${ROW}[aria-label^="reasoner 1 of"]`).first().click({ button: 'right' });

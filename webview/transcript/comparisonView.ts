@@ -7,7 +7,8 @@ import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 
 export interface ComparisonEvents {
-  openDiff(left: number, right: number): void;
+  /** Show what is compared in the editor's diff editor. */
+  openDiff(): void;
   /** Show a message in the tree. */
   open(message: number): void;
   close(): void;
@@ -38,13 +39,8 @@ export class ComparisonView {
       this.element,
       h('div', { class: 'comparison-head' }, h('h2', {}, 'Comparison'), h('span', {}, partingText(comparison))),
       h('div', { class: 'sides' }, this.side(left, 'First', plain), this.side(right, 'Second', plain)),
-      h('div', { class: 'actions' }, button('Open in the diff editor', () => { this.openDiff(); }, { primary: true, title: 'Both branches in full, read-only (D)' }), button('Close', () => { this.close(); this.events.close(); })),
+      h('div', { class: 'actions' }, button('Open in the diff editor', () => { this.events.openDiff(); }, { primary: true, title: 'Both branches in full, read-only (D)' }), button('Close', () => { this.close(); this.events.close(); })),
     );
-  }
-
-  /** Opens what is compared in the editor's diff editor. */
-  openDiff(): void {
-    if (this.pair !== null) this.events.openDiff(this.pair.left, this.pair.right);
   }
 
   close(): void {

@@ -86,10 +86,11 @@ export class TranscriptPanel {
       keys: () => { this.keys.toggle(); },
     });
     this.comparison = new ComparisonView({
-      openDiff: (left, right) => { host.post({ type: 'openDiff', left, right }); },
+      openDiff: () => { host.post({ type: 'openDiff' }); },
       open: (message) => { host.post({ type: 'locate', message }); },
       close: () => {
         this.compared = null;
+        host.post({ type: 'endComparison' });
         this.keep();
         this.tree.element.focus();
       },
@@ -264,7 +265,7 @@ export class TranscriptPanel {
 
   private command(command: PanelCommand): void {
     switch (command) {
-      case 'difference': this.comparison.openDiff(); break;
+      case 'difference': this.host.post({ type: 'openDiff' }); break;
       case 'costliest': this.host.post({ type: 'goToCostliest' }); break;
       case 'written': this.detail.toggleWritten(); break;
       case 'search': this.bar.focusSearch(); break;

@@ -157,6 +157,14 @@ export class Workbench {
     await this.page.locator(`.editor-instance .monaco-editor[data-uri$="${basename(path)}"] .view-line`).first().waitFor();
   }
 
+  /** Closes the editor in front, and waits until it is gone. */
+  async closeEditor(): Promise<void> {
+    const tabs = this.page.locator('.tabs-container [role="tab"]');
+    const before = await tabs.count();
+    await this.runCommand('View: Close Editor');
+    await eventually('the editor to be closed', async () => (await tabs.count()) === before - 1);
+  }
+
   /** The list is made once per input, so a row that is not there yet is asked for again. */
   async #choose(input: string, label: string): Promise<void> {
     await eventually(`"${label}" in the palette`, async () => {
