@@ -99,30 +99,47 @@ scenario('the transcript: a search with hits, a filter, a comparison, and the sh
     await tree.press('c');
   }
   await transcript.getByRole('region', { name: 'Comparison' }).waitFor();
-  await audit(workbench, 'transcript-comparison', () => openTranscript(workbench));
-  await tree.press('?');
-  await transcript.getByRole('dialog', { name: 'Keys of the message tree' }).waitFor();
-  await audit(workbench, 'transcript-keys', () => openTranscript(workbench));
+  await audit(workbench, 'transcript-comparison', async () => {
+    const panel = await openTranscript(workbench);
+    await panel.getByRole('region', { name: 'Comparison' }).waitFor();
+    await panel.locator('[role="treeitem"] mark').first().waitFor();
+    return panel;
+  });
+  await audit(workbench, 'transcript-keys', async () => {
+    const panel = await openTranscript(workbench);
+    const keys = panel.getByRole('dialog', { name: 'Keys of the message tree' });
+    // The palette, by which a theme is chosen, closes it.
+    if (!(await keys.isVisible())) await panel.getByRole('tree').press('?');
+    await keys.waitFor();
+    return panel;
+  });
 });
 
-async function openDashboard(workbench: Workbench): Promise<FrameLocator> {
-  await prepare(workbench);
-  await workbench.runCommand('C3: Open run dashboard');
-  return workbench.webview('Run dashboard');
-}
 
 scenario('the dashboard: one run, then two over each other with a table and the picker open', async (workbench) => {
-  const dashboard = await openDashboard(workbench);
+  await prepare(workbench);
+  await workbench.runCommand('C3: Open run dashboard');
+  const dashboard = await workbench.webview('Run dashboard');
   await dashboard.getByRole('combobox', { name: 'Run' }).click();
   await dashboard.getByRole('option', { name: 'Many steps' }).click();
   const chart = dashboard.getByRole('figure', { name: 'Mean return', exact: true }).getByRole('application');
-  await eventually('its points', async () => (await chart.getAttribute('aria-label'))?.includes(' 40 points'));
-  await audit(workbench, 'dashboard', () => openDashboard(workbench));
+  const points = (number: number): Promise<boolean> => eventually(`${String(number)} points`, async () => (await chart.getAttribute('aria-label'))?.includes(` ${String(number)} points`));
+  await audit(workbench, 'dashboard', async () => {
+    await points(40);
+    return dashboard;
+  });
   await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
-  await dashboard.getByText('Compare runs').click();
+  await dashboard.locator('.picker > summary').click();
   await dashboard.getByRole('checkbox', { name: /As many/u }).check();
   await dashboard.getByRole('list', { name: 'Runs in the charts' }).waitFor();
-  await audit(workbench, 'dashboard-compared', () => openDashboard(workbench));
+  await audit(workbench, 'dashboard-compared', async () => {
+    await points(80);
+    const runs = dashboard.getByRole('group', { name: 'Runs to compare with' });
+    // The palette, by which a theme is chosen, closes the list of runs.
+    if (!(await runs.isVisible())) await dashboard.locator('.picker > summary').click();
+    await runs.waitFor();
+    return dashboard;
+  });
 });
 
 async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {

@@ -120,8 +120,14 @@ scenario('keys, names and values are suggested with their meaning, and by keyboa
     await keyboard.press('Control+Space');
     await suggestion(workbench, 'magrpo').waitFor();
     await keyboard.press('ArrowDown');
-    if (!(await workbench.page.locator('.suggest-details').isVisible())) await keyboard.press('Control+Space');
-    await workbench.page.locator('.suggest-details').getByText('c3 without its replays').waitFor();
+    const details = workbench.page.locator('.suggest-details');
+    // The editor remembers whether they were shown, and takes a moment to show them; the key then hides them.
+    await eventually('the details of a suggestion', async () => {
+      const shown = await details.waitFor({ timeout: 1_000 }).then(() => true, () => false);
+      if (!shown) await keyboard.press('Control+Space');
+      await details.getByText('c3 without its replays').waitFor({ timeout: 2_000 });
+      return true;
+    });
   });
   await keyboard.press('Escape');
   await keyboard.type('mag');

@@ -182,7 +182,7 @@ scenario('a live view holds still while it is read and while it is paused, and s
     // Runs that were laid over another before are taken off, whichever they are.
     await eventually('one run alone', async () => {
       const others = dashboard.getByRole('button', { name: /^Take run . off$/u });
-      if ((await others.count()) > 0) await others.first().click();
+      if ((await others.count()) > 0) await others.first().click({ timeout: 1_000 });
       return (await others.count()) === 0;
     });
     let frame = chart(dashboard, 'Mean return');

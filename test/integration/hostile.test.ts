@@ -154,7 +154,7 @@ scenario('the transcript shows text in its rows, in full, among alternatives, in
   const [name, value] = await Promise.all([plan.locator('.row-text'), plan.locator('.credit')].map((part) => part.boundingBox()));
   assert.ok(name !== undefined && name !== null && value !== undefined && value !== null && name.x + name.width <= value.x);
   await tree.press('/');
-  await transcript.getByRole('searchbox', { name: 'Search messages' }).pressSequentially('esrever');
+  await transcript.getByRole('searchbox', { name: 'Search messages' }).fill('esrever');
   await transcript.locator(`${ROW} mark`).first().waitFor();
   assert.deepEqual([...new Set(await transcript.locator(`${ROW} mark, .message-text mark`).allTextContents())], ['esrever'], 'a hit is marked beside the mark of what stands before it');
   await transcript.locator('.message-text mark').first().waitFor();

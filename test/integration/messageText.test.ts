@@ -154,6 +154,8 @@ scenario('hostile mathematics is text, and nothing of it is executed or asked fo
   const transcript = await openTranscript(workbench);
   const text = textOf(transcript);
   await rowOf(transcript, '\\\\href').click();
+  // Until the message is here, the pane shows the one before.
+  await text.getByText('\\includegraphics').first().waitFor();
   await text.locator('math').first().waitFor();
   const words = await text.innerText();
   for (const part of ['$\\href{https://c3-canary.invalid}{x}$', '\\includegraphics', '\\def\\a{\\a\\a}\\a', '\\htmlClass', '\\fcolorbox', '⟨U+202E⟩']) assert.ok(words.includes(part), part);

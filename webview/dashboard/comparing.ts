@@ -3,6 +3,7 @@ import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/dashboar
 import { theme } from '../common/theme.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, percent1 } from '../common/format.ts';
+import { ChosenRuns } from './chosenRuns.ts';
 import { lookOf } from './looks.ts';
 import { plainTitle, type ShownRun, type View } from './view.ts';
 
@@ -14,8 +15,7 @@ export class RunPicker {
   private readonly choose: (runs: readonly string[]) => void;
   private snapshot: DashboardSnapshot | null = null;
   private drawn = '';
-  /** Asked for, and not told back yet. */
-  private chosen: readonly string[] = [];
+  private readonly chosen = new ChosenRuns();
 
   /** @param choose hears of the runs chosen, in the order in which they were */
   constructor(choose: (runs: readonly string[]) => void) {
@@ -34,8 +34,8 @@ export class RunPicker {
 
   show(snapshot: DashboardSnapshot): void {
     this.snapshot = snapshot;
-    this.chosen = snapshot.compared.map(({ id }) => id);
-    const chosen = this.chosen.length;
+    this.chosen.tell(snapshot);
+    const chosen = snapshot.compared.length;
     this.summary.textContent = chosen === 0 ? 'Compare runs' : `Compared with ${count(chosen)} ${chosen === 1 ? 'run' : 'runs'}`;
     this.draw();
   }
@@ -50,7 +50,7 @@ export class RunPicker {
       this.drawn = drawn;
       replace(this.list, this.list.firstElementChild, ...others.map(({ id, title, started }) => h('label', {}, h('input', { type: 'checkbox', value: id }), h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started)))));
     }
-    const { chosen } = this;
+    const chosen = this.chosen.all;
     const full = chosen.length >= COMPARED_MOST;
     for (const box of this.list.querySelectorAll('input')) {
       box.checked = chosen.includes(box.value);
@@ -59,10 +59,14 @@ export class RunPicker {
     this.note.textContent = others.length === 0 ? 'The store holds no other run.' : full ? `At most ${String(COMPARED_MOST)} runs can be laid over one: take one off to choose another.` : `Laid over the shown run, on the same axes; at most ${String(COMPARED_MOST)}.`;
   }
 
-  private toggle(run: string, on: boolean): void {
-    const others = this.chosen.filter((id) => id !== run);
-    this.chosen = on ? [...others, run] : others;
-    this.choose(this.chosen);
+  /** Lays a run over the shown one, or takes it off. */
+  toggle(run: string, on: boolean): void {
+    this.choose(this.chosen.toggle(run, on));
+  }
+
+  /** The host could not do what was asked. */
+  failed(): void {
+    this.chosen.failed();
   }
 }
 

@@ -2,7 +2,7 @@
 import { isDashboardState, STEPS_MOST, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
 import { isResumable } from '../../src/shared/runStatus.ts';
 import { onThemeChange } from '../common/theme.ts';
-import { badge, h, replace } from '../common/dom.ts';
+import { badge, focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { button, dropdown, option } from '../common/toolkit.ts';
@@ -166,7 +166,10 @@ export class DashboardPanel {
     const words = JSON.stringify([runsOf(view), view.runs.map(({ rows, record }) => [rows.length, record.title, record.summary?.accuracy])]);
     if (words === this.legendDrawn && !anew) return;
     this.legendDrawn = words;
-    replace(this.legend, legend(view, (run) => { this.compare((this.snapshot?.compared ?? []).map(({ id }) => id).filter((id) => id !== run)); this.chooser.focus(); }));
+    const focused = focusedIn(this.legend)?.getAttribute('aria-label') ?? null;
+    replace(this.legend, legend(view, (run) => { this.picker.toggle(run, false); this.chooser.focus(); }));
+    // Whoever stands on a button stands on the same button drawn anew.
+    for (const element of this.legend.querySelectorAll('button')) if (element.getAttribute('aria-label') === focused) element.focus();
   }
 
   private drawWaiting(): void {
@@ -232,6 +235,7 @@ export class DashboardPanel {
   }
 
   private fail(message: string): void {
+    this.picker.failed();
     this.banner.textContent = message;
     if (!this.banner.isConnected) replace(this.root, this.banner);
   }

@@ -1,4 +1,5 @@
 /** The keys of the transcript tree as data; the sheet that explains them is made from the same list. */
+import { oneLine } from '../common/format.ts';
 
 export type TreeCommand =
   | 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'close' | 'select'
@@ -80,4 +81,15 @@ export class TypeAhead {
     this.last = now;
     return this.typed;
   }
+}
+
+/** The next place at hand whose role or text begins with a word, from the active one on and round; that one counts while the word grows. Null where none does. */
+export function placeOfWord(word: string, active: number, places: number, rowAt: (place: number) => { readonly role: string; readonly text: string } | undefined): number | null {
+  const from = active + (word.length === 1 ? 1 : 0);
+  for (let step = 0; step < places; step++) {
+    const place = (from + step) % places;
+    const row = rowAt(place);
+    if (row !== undefined && [row.role, oneLine(row.text)].some((text) => text.toLowerCase().startsWith(word))) return place;
+  }
+  return null;
 }

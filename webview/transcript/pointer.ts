@@ -5,6 +5,7 @@ export class Pointer {
   /** What the rows on screen show, those of the layout before too. */
   private readonly shown = new WeakMap<Element, MarkedRow>();
   private pressed: MarkedRow | undefined;
+  private sought: MarkedRow | null = null;
 
   /** An element now shows a row. */
   shows(element: Element, row: MarkedRow): void {
@@ -21,6 +22,24 @@ export class Pointer {
     const row = this.pressed ?? this.rowOf(target);
     this.pressed = undefined;
     return row;
+  }
+
+  /** What a click means stands elsewhere now: it is sought until the rows in sight are here, or the keyboard goes elsewhere. */
+  seek(row: MarkedRow): void {
+    this.sought = row;
+  }
+
+  get seeking(): boolean {
+    return this.sought !== null;
+  }
+
+  /** The index of what is sought among the rows in sight; undefined where it is none of them. */
+  find(rows: ReadonlyMap<number, MarkedRow | undefined>): number | undefined {
+    return this.sought === null ? undefined : [...rows].find(([, row]) => row?.message === this.sought?.message)?.[0];
+  }
+
+  leave(): void {
+    this.sought = null;
   }
 
   private rowOf(target: EventTarget | null): MarkedRow | undefined {

@@ -1,10 +1,9 @@
 /** The transcript tree: one tab stop, rows drawn only where they can be seen. */
 import type { MarkedRow, RowPlace, TranscriptLayout, TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
-import { oneLine } from '../common/format.ts';
 import { carried, type Standing } from './carried.ts';
 import { Folds } from './folds.ts';
-import { commandOf, TypeAhead, type TreeCommand } from './keys.ts';
+import { commandOf, placeOfWord, TypeAhead, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
 import { Pointer } from './pointer.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
@@ -71,7 +70,8 @@ export class TreeView {
     const top = same ? anchor === null ? undefined : now(anchor) : kept?.message === null ? 0 : after.get(kept?.message ?? -1);
     const offset = (same ? anchor?.offset : kept?.offset) ?? 0;
     const from = this.element.scrollTop;
-    this.due = null;
+    if (!same) this.pointer.leave();
+    if (!this.pointer.seeking) this.due = null;
     this.folded.open(folded, places);
     this.known.clear();
     for (const { message, index } of layout.places) this.known.set(message, index);
@@ -130,7 +130,7 @@ export class TreeView {
   accept(revision: number, offset: number, rows: readonly MarkedRow[]): void {
     if (!this.windows.accept(revision, offset, rows)) return;
     this.schedule();
-    if (this.due?.index === this.active && this.windows.peek(this.active) !== undefined) this.run(this.due.command);
+    if (!this.pointer.seeking && this.due?.index === this.active && this.windows.peek(this.active) !== undefined) this.run(this.due.command);
   }
 
   /** The host failed to answer: what it owes is asked for again when it is next looked at. */
@@ -176,10 +176,9 @@ export class TreeView {
     this.folded.unfold(place.ancestors);
     this.relayout(this.layout.rows);
     this.selected = place.message;
-    this.active = place.index;
+    this.stand(place.index);
     this.scrollTo(place.index);
     this.schedule();
-    this.events.moved(place.index);
     this.events.arranged(this.folds());
   }
 
@@ -209,6 +208,13 @@ export class TreeView {
     const complete = ![...rows.values()].includes(undefined);
     if (this.holding && !complete) return;
     if (this.holding) this.clear();
+    const sought = complete && this.pointer.seeking;
+    if (sought) {
+      const index = this.pointer.find(rows);
+      // A key pressed since means what was clicked, and nothing else.
+      if (index === undefined) this.due = null;
+      this.stand(index ?? this.active);
+    }
     for (const [index, element] of this.drawn) {
       if (rows.has(index)) continue;
       element.remove();
@@ -219,6 +225,7 @@ export class TreeView {
     const activeShown = this.drawn.has(this.active);
     if (activeShown) this.element.setAttribute('aria-activedescendant', rowId(this.active));
     else this.element.removeAttribute('aria-activedescendant');
+    if (sought && this.due !== null) this.run(this.due.command);
   }
 
   /** Everything in sight is here: what comes next on the way is asked for, so that nothing scrolled to waits behind it, and the place is told. */
@@ -232,6 +239,13 @@ export class TreeView {
     if (top.message === this.seen?.message && top.offset === this.seen.offset) return;
     this.seen = top;
     this.events.scrolled();
+  }
+
+  /** A row has the keyboard. */
+  private stand(index: number): void {
+    this.pointer.leave();
+    this.active = index;
+    this.events.moved(index);
   }
 
   private drawRow(index: number, row: MarkedRow | undefined, place: number): void {
@@ -272,13 +286,14 @@ export class TreeView {
     const word = this.typing.add(event, now);
     if (word === null) return;
     event.preventDefault();
-    this.find(word);
+    const place = placeOfWord(word, this.layout.placeOf(this.active), this.layout.visible, (at) => this.windows.peek(this.layout.rowAt(at)));
+    if (place !== null) this.activate(place);
   }
 
   private run(command: TreeCommand): void {
-    this.due = ABOUT_THE_ROW.has(command) && this.windows.get(this.active) === undefined ? { command, index: this.active } : null;
+    this.due = ABOUT_THE_ROW.has(command) && (this.pointer.seeking || this.windows.get(this.active) === undefined) ? { command, index: this.active } : null;
     if (this.due !== null) {
-      this.scrollTo(this.active);
+      if (!this.pointer.seeking) this.scrollTo(this.active);
       return;
     }
     const place = this.layout.placeOf(this.active);
@@ -305,25 +320,12 @@ export class TreeView {
     }
   }
 
-  /** Goes to the next row at hand whose role or text begins with a word; the row itself counts while the word grows. */
-  private find(word: string): void {
-    const from = this.layout.placeOf(this.active) + (word.length === 1 ? 1 : 0);
-    for (let step = 0; step < this.layout.visible; step++) {
-      const place = (from + step) % this.layout.visible;
-      const row = this.windows.peek(this.layout.rowAt(place));
-      if (row === undefined || !(row.role.toLowerCase().startsWith(word) || oneLine(row.text).toLowerCase().startsWith(word))) continue;
-      this.activate(place);
-      return;
-    }
-  }
-
   /** Moves the keyboard to a visible place; the selection stays. */
   private activate(place: number): void {
     const bounded = Math.max(0, Math.min(this.layout.visible - 1, place));
-    this.active = this.layout.rowAt(bounded);
+    this.stand(this.layout.rowAt(bounded));
     this.scrollTo(this.active);
     this.schedule();
-    this.events.moved(this.active);
   }
 
   private openOrDescend(place: number): void {
@@ -355,10 +357,9 @@ export class TreeView {
   private choose(index: number): void {
     const row = this.windows.get(index);
     if (row === undefined) return;
-    this.active = index;
+    this.stand(index);
     this.selected = row.message;
     this.schedule();
-    this.events.moved(index);
     this.events.select(row.message);
   }
 
@@ -378,6 +379,8 @@ export class TreeView {
     const row = index === undefined ? undefined : this.windows.get(index);
     if (meant !== undefined && row?.message !== meant.message) {
       this.selected = meant.message;
+      this.pointer.seek(meant);
+      this.due = null;
       this.schedule();
       this.events.select(meant.message);
       return;

@@ -171,7 +171,8 @@ export class Workbench {
       await this.page.keyboard.press('Escape');
       await this.page.keyboard.press('F1');
       await this.page.locator('.quick-input-widget input.input').fill(input);
-      await this.#row(label).click({ timeout: 2_000 });
+      await this.#row(label).waitFor({ timeout: 2_000 });
+      await this.#row(label).click({ timeout: LOCATOR_TIMEOUT });
       return true;
     }, 2 * LOCATOR_TIMEOUT);
   }
@@ -186,6 +187,7 @@ export class Workbench {
     const entry = this.page.getByRole('menuitem', { name, exact: true });
     await entry.waitFor();
     await eventually(`"${name}" to be chosen`, async () => {
+      if (!(await entry.isVisible())) return true;
       await entry.click({ timeout: 2_000 });
       await entry.waitFor({ state: 'hidden', timeout: 1_000 });
       return true;
@@ -213,9 +215,13 @@ export class Workbench {
   async openView(container: string, view?: string): Promise<Locator> {
     const icon = this.page.locator(`.activitybar .action-item:has(a[aria-label="${container}"], a[aria-label^="${container} "])`);
     await icon.waitFor();
-    if ((await icon.getAttribute('aria-expanded')) !== 'true') await icon.click();
     const side = this.page.locator('.part.sidebar');
-    await side.locator('.composite.title h2', { hasText: container }).waitFor();
+    // A window that has only just loaded may open the view by itself, and a click on the icon of an open one closes it.
+    await eventually(`the view "${container}"`, async () => {
+      if ((await icon.getAttribute('aria-expanded')) !== 'true') await icon.click({ timeout: 2_000 });
+      await side.locator('.composite.title h2', { hasText: container }).waitFor({ timeout: 2_000 });
+      return true;
+    });
     const pane = view === undefined ? side.locator('.pane').first() : side.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label="${view} Section"], .pane-header:has(h3.title:text-is("${view}"))`) });
     const header = pane.locator('.pane-header');
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();

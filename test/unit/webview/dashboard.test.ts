@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvOf } from '../../../webview/dashboard/dataTable.ts';
+import { ChosenRuns } from '../../../webview/dashboard/chosenRuns.ts';
 import { decimate, spaced } from '../../../webview/dashboard/decimate.ts';
 import { Hold } from '../../../webview/dashboard/hold.ts';
 import { extent, lastPlace, moved, nearestIndex, type Line, type LinePoint } from '../../../webview/dashboard/lines.ts';
@@ -186,6 +187,31 @@ test('a paused view comes back as it stood, and what came meanwhile waits', () =
   assert.deepEqual(again.runs.map(({ record, rows }) => [record.id, rows.map(({ iteration }) => iteration)]), [['a', [1, 2]], ['b', [1]]]);
   assert.equal(stepsBetween(again, now), 3);
   assert.deepEqual(stepCounts(asItStood(now, [])), [4, 2], 'a run that was not shown then is shown whole');
+});
+
+test('runs chosen in quick succession build on each other, whatever the host tells meanwhile', () => {
+  const told = (...compared: readonly string[]): Parameters<ChosenRuns['tell']>[0] => ({ run: record('shown'), runs: ['shown', 'a', 'b', 'c'].map((id) => ({ id, title: id, started: '' })), compared: compared.map((id) => record(id)) });
+  const chosen = new ChosenRuns();
+  chosen.tell(told('a'));
+  assert.deepEqual(chosen.all, ['a']);
+  assert.deepEqual(chosen.toggle('b', true), ['a', 'b']);
+  chosen.tell(told('a'));
+  assert.deepEqual(chosen.toggle('c', true), ['a', 'b', 'c']);
+  chosen.tell(told('a', 'b'));
+  assert.deepEqual(chosen.all, ['a', 'b', 'c']);
+  chosen.tell(told('a', 'b', 'c'));
+  chosen.tell(told());
+  assert.deepEqual(chosen.all, [], 'once told back, what the host says counts');
+  chosen.toggle('a', true);
+  chosen.tell({ ...told('b'), run: record('c') });
+  assert.deepEqual(chosen.all, ['b'], 'beside another run');
+  chosen.toggle('gone', true);
+  chosen.tell({ ...told('b'), run: record('c') });
+  assert.deepEqual(chosen.all, ['b'], 'a run that the store has no more');
+  chosen.toggle('a', true);
+  chosen.failed();
+  chosen.tell({ ...told('b'), run: record('c') });
+  assert.deepEqual(chosen.all, ['b']);
 });
 
 test('a title in a picture cannot turn the text around it', () => {

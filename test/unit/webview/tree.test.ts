@@ -19,6 +19,7 @@ interface Message {
 class Host {
   readonly asked: (readonly [revision: number, offset: number])[] = [];
   readonly selected: (number | null)[] = [];
+  readonly compared: number[] = [];
   readonly scroller: MadeElement;
   readonly tree: InstanceType<typeof TreeView>;
   private messages: readonly Message[] = [];
@@ -29,7 +30,7 @@ class Host {
     this.tree = new TreeView({
       ask: (revision, offset) => { this.asked.push([revision, offset]); },
       select: (message) => { this.selected.push(message); },
-      replay: nothing, verify: nothing, exportReport: nothing, copyLink: nothing, compare: nothing, tokens: nothing, command: nothing, moved: nothing, scrolled: nothing, arranged: nothing,
+      replay: nothing, verify: nothing, exportReport: nothing, copyLink: nothing, compare: (message) => { this.compared.push(message); }, tokens: nothing, command: nothing, moved: nothing, scrolled: nothing, arranged: nothing,
     });
     const element: unknown = this.tree.element;
     assert.ok(element instanceof MadeElement);
@@ -197,6 +198,48 @@ test('a click means the message that was seen where the pointer went down, whate
   host.scroller.fire('click', { target: host.scroller });
   host.scroller.fire('click', { target: found('text 1193') });
   assert.deepEqual(host.selected, [1191, 1192, 1192, 1193], 'on another row, and on none');
+});
+
+test('a key pressed after a click means what was clicked, though its rows are still on their way', () => {
+  const found = (text: string): MadeElement | undefined => host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes(text));
+  const clicked = found('text 1005');
+  host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
+  host.scroller.fire('click', { target: clicked });
+  host.press('c');
+  assert.deepEqual(host.compared, [], 'where it stands is not known yet');
+  host.answer();
+  assert.deepEqual([host.compared, host.keyboard], [[1005], 1005]);
+  // Another layout while the rows of that one are on their way.
+  const next = found('text 1006');
+  host.open(flat(1000, 100), host.tree.landmarks());
+  host.scroller.fire('click', { target: next });
+  host.press('c');
+  host.open([...flat(1, 2), ...flat(1000, 100)], host.tree.landmarks());
+  host.answer();
+  assert.deepEqual([host.compared, host.keyboard], [[1005, 1006], 1006]);
+  // What was clicked is gone: nothing else is meant.
+  const gone = found('text 1003');
+  host.open([...flat(1000, 3), ...flat(1004, 97)], host.tree.landmarks());
+  host.scroller.fire('click', { target: gone });
+  host.press('c');
+  host.answer();
+  assert.deepEqual([host.compared, host.keyboard], [[1005, 1006], 1006]);
+  // The rows of the same layout are drawn anew.
+  host.scroller.fire('mousedown', { target: found('text 1008') });
+  host.tree.highlight('text');
+  host.scroller.fire('click', { target: host.scroller });
+  host.press('c');
+  host.answer();
+  assert.deepEqual([host.compared, host.keyboard], [[1005, 1006, 1008], 1008]);
+  // A key that moves the keyboard ends it.
+  const left = found('text 1009');
+  host.open([...flat(1, 1), ...flat(1000, 100)], host.tree.landmarks());
+  host.scroller.fire('click', { target: left });
+  host.press('ArrowUp');
+  host.press('c');
+  host.answer();
+  assert.equal(host.keyboard, 1007);
+  assert.deepEqual(host.compared.slice(3), [1007]);
 });
 
 test('the keyboard and the view stay at their rows though they moved since the layout was asked for', () => {
