@@ -1,8 +1,9 @@
-/** Runs work at most once per interval: at once when it is quiet, otherwise once more at the end of the interval. */
+/** Runs work at once when it is quiet, otherwise once more after an interval. The interval begins when the work has ended, so that long work leaves room for other work. */
 export class Throttle {
   private readonly work: () => void;
   private readonly milliseconds: number;
   private timer: NodeJS.Timeout | null = null;
+  private working = false;
   private again = false;
 
   constructor(milliseconds: number, work: () => void) {
@@ -12,12 +13,17 @@ export class Throttle {
 
   /** Asks for a run of the work. */
   trigger(): void {
-    if (this.timer !== null) {
+    if (this.working || this.timer !== null) {
       this.again = true;
       return;
     }
-    this.timer = setTimeout(() => { this.elapsed(); }, this.milliseconds);
-    this.work();
+    this.working = true;
+    try {
+      this.work();
+    } finally {
+      this.working = false;
+      this.timer = setTimeout(() => { this.elapsed(); }, this.milliseconds);
+    }
   }
 
   dispose(): void {

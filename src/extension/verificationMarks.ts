@@ -14,12 +14,26 @@ export function remembering<Base extends Pick<StoreReader, 'message' | 'messages
   return { ...reader, message: (id: number) => known.get(id) ?? keep(reader.message(id)), messages: (ids: readonly number[]) => reader.messages(ids).map(keep) };
 }
 
-type Reader = Pick<StoreReader, 'message' | 'chain' | 'requestsOf' | 'verdictsOfBucket' | 'continuationOf'>;
+type Reader = Pick<StoreReader, 'message' | 'outline' | 'requestsOf' | 'verdictsOfBucket' | 'continuationOf'>;
+
+type VerdictsByMessage = ReadonlyMap<number, readonly ReplayVerdict[]>;
+
+function grouped(entries: readonly (readonly [number, ReplayVerdict])[]): VerdictsByMessage {
+  const groups = new Map<number, ReplayVerdict[]>();
+  for (const [id, verdict] of entries) {
+    const group = groups.get(id);
+    if (group === undefined) groups.set(id, [verdict]);
+    else group.push(verdict);
+  }
+  return groups;
+}
 
 /** Answers for the rows of one window; every bucket is read once. */
 export class VerificationMarks {
   private readonly reader: Reader;
   private readonly verdicts = new Map<number, readonly ReplayVerdict[]>();
+  private readonly direct = new Map<number, VerdictsByMessage>();
+  private readonly through = new Map<number, VerdictsByMessage>();
   /** The replay requests about each instance. */
   private readonly requests = new Map<string, readonly Bucket[]>();
   private readonly others = new Map<number, string | null>();
@@ -36,11 +50,8 @@ export class VerificationMarks {
     const message = this.reader.message(id);
     const bucket = this.bucketOf(message);
     if (bucket === null) return null;
-    const all = this.verdictsOf(bucket);
-    const direct = all.filter(({ alternative, leaf }) => alternative === id || (message.bucket === null && leaf === id));
-    // A continuation between the alternative and the end is on the way to the leaves below it.
-    const through = direct.length > 0 || message.bucket !== null ? direct : all.filter(({ leaf }) => this.reader.chain(leaf).some((one) => one.id === id));
-    const mark = markOf(through);
+    const verdicts = message.bucket === null ? this.throughOf(bucket, message) : this.ofAlternatives(bucket);
+    const mark = markOf(verdicts.get(id) ?? []);
     if (branch) return mark ?? { state: 'unverified', label: 'not verified yet', detail: 'it was not continued to the end of the episode' };
     return mark?.state === 'unverified' ? null : mark;
   }
@@ -66,6 +77,27 @@ export class VerificationMarks {
     const known = this.verdicts.get(bucket) ?? this.reader.verdictsOfBucket(bucket);
     this.verdicts.set(bucket, known);
     return known;
+  }
+
+  /** The verdicts on the replays of a bucket, by the alternative that they begin with. */
+  private ofAlternatives(bucket: number): VerdictsByMessage {
+    const known = this.direct.get(bucket) ?? grouped(this.verdictsOf(bucket).map((verdict) => [verdict.alternative, verdict]));
+    this.direct.set(bucket, known);
+    return known;
+  }
+
+  /** The same by every message of the request that they run through. */
+  private throughOf(bucket: number, { run, phase, iteration, instance }: Message): VerdictsByMessage {
+    const known = this.through.get(bucket);
+    if (known !== undefined) return known;
+    const parents = new Map(this.reader.outline({ run, phase, iteration, instance }).messages.map(({ id, parent }) => [id, parent]));
+    const ways: [number, ReplayVerdict][] = [];
+    for (const verdict of this.verdictsOf(bucket)) {
+      for (let id: number | null = verdict.leaf; id !== null; id = parents.get(id) ?? null) ways.push([id, verdict]);
+    }
+    const read = grouped(ways);
+    this.through.set(bucket, read);
+    return read;
   }
 
   private requestOf({ run, instance, iteration }: Message): number | null {

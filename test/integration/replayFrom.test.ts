@@ -90,10 +90,14 @@ scenario('a long replay is cancelled: what arrived stays, and nothing comes afte
   const { transcript, message } = await openPlan(workbench);
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('64');
   await transcript.getByRole('textbox', { name: 'Replays each' }).fill('64');
+  const before = newestRequest(workbench, message)?.id;
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await eventually('some branches', () => (newestRequest(workbench, message)?.alternatives.length ?? 0) > 2, 120_000);
+  await eventually('some branches', () => {
+    const request = newestRequest(workbench, message);
+    return request !== undefined && request.id !== before && request.alternatives.length > 2;
+  }, 120_000);
   await transcript.getByRole('button', { name: 'Cancel' }).click();
-  await transcript.getByText(/Cancelled after \d+ of 64; what arrived is kept\./u).waitFor();
+  await transcript.getByText(/Cancelled after \d+ of 64; what arrived is kept\./u).waitFor({ timeout: 120_000 });
   const kept = reading(workbench, (store) => store.counts());
   assert.ok((newestRequest(workbench, message)?.alternatives.length ?? 0) > 2);
   await reloadWindow(workbench);

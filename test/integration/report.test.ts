@@ -52,7 +52,7 @@ async function saveAs(workbench: Workbench, proposed: string, name: string): Pro
   // The dialog looks at the path before it takes it.
   await eventually(`${name} to be written`, async () => {
     if (existsSync(path) && readFileSync(path, 'utf8').length > 0) return true;
-    if (await field.isVisible()) await field.press('Enter');
+    if (await field.isVisible()) await field.press('Enter', { timeout: 1_000 });
     return false;
   });
   return path;
@@ -112,9 +112,12 @@ scenario('the palette asks of what, and a dialog that is left writes nothing', a
   const transcript = await openTranscript(workbench);
   await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click();
   await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
-  await workbench.runCommand('C3: Export report');
-  await workbench.screenshot('report-palette');
-  await workbench.pick('The whole run');
+  await eventually('the question of what', async () => {
+    await workbench.runCommand('C3: Export report');
+    await workbench.screenshot('report-palette');
+    await workbench.pick('The whole run', 5_000);
+    return true;
+  }, 60_000);
   const field = await saveField(workbench, `run-${RUN}.html`);
   await field.press('Escape');
   await field.waitFor({ state: 'hidden' });

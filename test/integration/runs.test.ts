@@ -10,7 +10,7 @@ import { assertQuiet, reloadWindow, storeOf, TINY } from './team.ts';
 
 const QUESTIONS = [2, 3, 4, 5].map((number) => JSON.stringify({ question: `What is ${String(number)} + 1?`, answer: String(number + 1) })).join('\n');
 /** Long enough to be stopped twice on its way, on questions of its own that can be changed meanwhile. */
-const STOPPED = TINY.replace('Tiny', 'Stopped').replace('steps: 2', 'steps: 40\ncheckpoint_every: 2').replace('{ instances: 8 }', '{ instances: 0 }').concat('task: { train_file: questions.jsonl }\n');
+const STOPPED = TINY.replace('Tiny', 'Stopped').replace('steps: 2', 'steps: 60\ncheckpoint_every: 2').replace('{ instances: 8 }', '{ instances: 0 }').concat('task: { train_file: questions.jsonl }\n');
 
 const scenario = workbenchScenarios({
   files: {
@@ -39,13 +39,7 @@ async function killEngine(workbench: Workbench): Promise<void> {
 }
 
 async function start(workbench: Workbench, config: string): Promise<void> {
-  // A panel that takes the focus back late, after the palette has closed, closes the question too.
-  await eventually('the question what to run', async () => {
-    await workbench.runCommand('C3: Start C3 run');
-    await workbench.pick(config, 5_000);
-    return true;
-  }, 60_000);
-  await workbench.pick('Default length');
+  await workbench.runCommandAndPick('C3: Start C3 run', config, 'Default length');
 }
 
 scenario('an empty workspace says what to do, and its button starts a run that ends in the tree and the dashboard', async (workbench) => {
@@ -103,7 +97,7 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   await start(workbench, 'stopped.c3.yaml');
   await workbench.statusBarItem('training, step').waitFor();
   await workbench.runCommand('C3: Cancel run');
-  await workbench.treeItem(view, /Stopped.*cancelled, \d+ of 40 steps/su).waitFor();
+  await workbench.treeItem(view, /Stopped.*cancelled, \d+ of 60 steps/su).waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   const cancelled = runTitled(workbench, 'Stopped');
 
@@ -117,7 +111,7 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   await resume();
   await eventually('a step after the ones that were there', () => (runTitled(workbench, 'Stopped')?.steps ?? 0) > (cancelled?.steps ?? 0));
   await killEngine(workbench);
-  await workbench.treeItem(view, /Stopped.*interrupted, \d+ of 40 steps/su).waitFor();
+  await workbench.treeItem(view, /Stopped.*interrupted, \d+ of 60 steps/su).waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   assert.equal(runTitled(workbench, 'Stopped')?.status, 'running', 'the store keeps what was written last');
   await workbench.runCommand('Notifications: Clear All Notifications');
@@ -128,19 +122,15 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   await dashboard.getByRole('button', { name: 'Resume run' }).waitFor();
   await workbench.screenshot('interrupted');
 
-  await eventually('the question which run to resume', async () => {
-    await workbench.runCommand('C3: Resume run');
-    await workbench.pick('Stopped', 5_000);
-    return true;
-  }, 60_000);
+  await workbench.runCommandAndPick('C3: Resume run', 'Stopped');
   await workbench.notification('C3 run').waitFor();
   await workbench.statusBarItem('training, step').waitFor();
   await workbench.answerNotification('The run ended', 'Open run dashboard');
-  await dashboard.getByText(/step 40 of 40/u).waitFor();
+  await dashboard.getByText(/step 60 of 60/u).waitFor();
   await workbench.screenshot('resumed');
   const done = runTitled(workbench, 'Stopped');
-  assert.deepEqual([done?.id, done?.status, done?.steps], [cancelled?.id, 'done', 40]);
-  await workbench.treeItem(view, /Stopped.*40 of 40 steps/su).hover();
+  assert.deepEqual([done?.id, done?.status, done?.steps], [cancelled?.id, 'done', 60]);
+  await workbench.treeItem(view, /Stopped.*60 of 60 steps/su).hover();
   assert.equal(await row.getByRole('button', { name: 'Resume run' }).count(), 0, 'a finished run cannot be resumed');
 });
 

@@ -36,14 +36,7 @@ scenario('a comparison in the diff editor, and the model input of a message, com
   const episodes = view.getByRole('treeitem').filter({ hasText: 'Question 1' });
   await episodes.nth(0).click({ button: 'right' });
   await workbench.chooseFromMenu('Select to compare');
-  // The menu has the entry once the editor knows that something is selected.
-  const compare = workbench.page.getByRole('menuitem', { name: 'Compare with the selected branch', exact: true });
-  await eventually('the entry in the menu', async () => {
-    await workbench.page.keyboard.press('Escape');
-    await episodes.nth(1).click({ button: 'right' });
-    return compare.waitFor({ timeout: 2_000 }).then(() => true, () => false);
-  });
-  await workbench.chooseFromMenu('Compare with the selected branch');
+  await workbench.chooseOnceOffered(episodes.nth(1), 'Compare with the selected branch');
   await workbench.page.locator('.monaco-diff-editor').waitFor();
   const both = async (): Promise<boolean> => (await lines(workbench, '.monaco-diff-editor .editor.original')).includes('answer 0.0') && (await lines(workbench, '.monaco-diff-editor .editor.modified')).includes('answer 0.1');
   await eventually('both answers', both);
@@ -86,7 +79,7 @@ scenario('a report that is open comes back after a reload, follows its file, and
   // The dialog looks at the path before it takes it.
   await eventually('the file', async () => {
     if (existsSync(path) && readFileSync(path, 'utf8').length > 0) return true;
-    if (await field.isVisible()) await field.press('Enter');
+    if (await field.isVisible()) await field.press('Enter', { timeout: 1_000 });
     return false;
   });
   assert.equal(readFileSync(path, 'utf8'), page);

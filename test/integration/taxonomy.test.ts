@@ -191,6 +191,7 @@ scenario('thresholds, filters, the unfolded case and an unsaved label come back 
   await taxonomy.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).fill('0.3');
   await taxonomy.getByText('Counted with misleading < 0.3').waitFor();
   await choose(taxonomy, 'Role', 'reasoner');
+  await taxonomy.locator('.cases .role', { hasText: 'actor' }).first().waitFor({ state: 'detached' });
   const item = await caseOf(taxonomy, 'Question 8', 'reasoner');
   await item.locator('button.case').click();
   await item.getByRole('region', { name: 'Your label' }).getByRole('textbox', { name: 'Note' }).fill('begun');

@@ -23,10 +23,10 @@ evaluation: { instances: 8 }
 
 /** Reloads the window as its user would, so that the editor saves what it keeps before it goes. */
 export async function reloadWindow(workbench: Workbench): Promise<void> {
-  const loaded = workbench.page.waitForEvent('load');
+  const loaded = workbench.page.waitForEvent('load', { timeout: 120_000 });
   await workbench.runCommand('Developer: Reload Window');
   await loaded;
-  await workbench.page.locator('.monaco-workbench .part.statusbar').waitFor();
+  await workbench.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 120_000 });
 }
 
 /** A panel's document, for what is evaluated in it: through the debugging protocol, past the page's content policy. */
@@ -81,7 +81,7 @@ export async function transcriptOf(workbench: Workbench, question: string): Prom
 
 /** Whether an element has the keyboard; the inner part of a control has it with its control. */
 export function hasFocus(target: Locator): Promise<boolean> {
-  return target.evaluate((element) => element.matches(':focus'), undefined, { timeout: 2_000 });
+  return target.evaluate((element) => element.matches(':focus'), undefined, { timeout: 10_000 });
 }
 
 /** Presses Tab, or another key, until an element has the keyboard. */

@@ -181,13 +181,14 @@ scenario('a message of the user stands among the alternatives', async (workbench
   await item.waitFor();
   await item.getByText('typed').waitFor();
   await eventually('its return', () => newestRequest(workbench.folder, episode.leaf)?.alternatives.some((alternative) => alternative.finish === 'typed' && alternative.returns[0] === 0));
+  await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 120_000 });
 });
 
 scenario('every branch says what re-execution showed, and a row that was changed says so when it is verified', async (workbench) => {
   const { transcript, episode } = await openFirst(workbench);
   const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
   await branches.first().waitFor();
-  assert.equal(await branches.count(), await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count(), 'every branch, and nothing else, says where it stands');
+  await eventually('every branch, and nothing else, to say where it stands', async () => (await branches.count()) === (await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count()));
   await eventually('a mark on three plans and eight continuations', async () => (await transcript.locator('[role="treeitem"][aria-label*="; replay identical: re-execution gave the same bytes"]').count()) >= 11);
   const victim = changeFirstToken(workbench.folder, episode.planId);
   await choose(transcript, 'reasoner');
@@ -213,7 +214,7 @@ scenario('a replay is cancelled, keeps what arrived, and is no failure', async (
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
   await transcript.getByText(/^\d+ of 64$/u).waitFor();
   await transcript.getByRole('button', { name: 'Cancel' }).click();
-  await transcript.getByText(/^Cancelled after \d+ of 64/u).waitFor();
+  await transcript.getByText(/^Cancelled after \d+ of 64/u).waitFor({ timeout: 120_000 });
   assert.equal(await transcript.getByRole('alert').filter({ hasText: /./u }).count(), 0);
   const bucket = newestRequest(workbench.folder, episode.planId);
   assert.ok(bucket !== undefined && bucket.alternatives.length > 1 && bucket.alternatives.some((alternative) => alternative.returns.length < 64));
@@ -275,11 +276,10 @@ scenario('the transcript comes back with what was selected and folded after it w
 
 scenario('a transcript of 2,100 messages draws what can be seen, by windows, and its text is never markup', async (workbench) => {
   await prepare(workbench);
-  await workbench.runCommand('C3: Open transcript');
-  await workbench.pick('Run wide');
-  await workbench.pick(/Question 7/u);
+  await workbench.runCommandAndPick('C3: Open transcript', 'Run wide', /Question 7/u);
   const transcript = await workbench.webview(/^Question 7/u);
   const tree = transcript.getByRole('tree');
+  await transcript.locator('[aria-label^="reasoner 1 of 100"]').waitFor();
   await tree.press('End');
   await transcript.getByRole('treeitem', { name: `answer ${String(PLANS - 1)}.${String(ACTORS - 1)}` }).waitFor();
   assert.ok((await transcript.getByRole('treeitem').count()) < 100);

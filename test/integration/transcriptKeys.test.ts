@@ -89,7 +89,7 @@ scenario('the keyboard goes to Cancel with the start, stays there while progress
   await tabTo(workbench, cancel, 'Shift+Tab');
   await workbench.screenshot('replay-cancel');
   await workbench.page.keyboard.press('Enter');
-  await transcript.getByText(/^Cancelled after \d+ of 64; what arrived is kept\.$/u).waitFor();
+  await transcript.getByText(/^Cancelled after \d+ of 64; what arrived is kept\.$/u).waitFor({ timeout: 120_000 });
   await eventually('the keyboard on the start button', () => hasFocus(press(transcript, 'Replay alternatives')));
   assert.ok(requests(workbench, message).some(({ alternatives }) => alternatives.length > 1 && alternatives.some(({ returns }) => returns.length < 64)));
 });
@@ -184,8 +184,7 @@ scenario('by mouse alone a message is selected to compare, compared, and its mod
   await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click({ button: 'right' });
   await workbench.chooseFromMenu('Select to compare');
   await transcript.locator(`${ROW}.compared[aria-label^="actor 1 of"]`).getByText('to compare', { exact: true }).waitFor();
-  await transcript.locator(`${ROW}[aria-label^="actor 2 of"]`).first().click({ button: 'right' });
-  await workbench.chooseFromMenu('Compare with the selected branch');
+  await workbench.chooseOnceOffered(transcript.locator(`${ROW}[aria-label^="actor 2 of"]`).first(), 'Compare with the selected branch');
   await workbench.page.locator('.monaco-diff-editor').waitFor();
   await workbench.closeEditor();
   const tokens = async (): Promise<void> => {

@@ -28,7 +28,8 @@ const SCROLL = `async (pixels, most) => {
     const covered = seen.reduce((sum, { at }) => sum + Math.min(at.bottom, end) - Math.max(at.top, top), 0);
     counts.frames++;
     if (Math.abs(covered - (end - top)) > 1) counts.missing++;
-    if (seen.some(({ row }) => row.hasAttribute('aria-busy'))) counts.waiting++;
+    // Rows of the layout before are moved along until those of the new one are here.
+    if (seen.some(({ row }) => row.hasAttribute('aria-busy') || row.style.translate !== '')) counts.waiting++;
   };
   for (let step = 0; step < most && tree.scrollTop + tree.clientHeight < tree.scrollHeight - 1; step++) {
     tree.scrollTop += pixels;
@@ -243,11 +244,10 @@ scenario('a link opens any of its messages', async (workbench) => {
 });
 
 scenario('Arrow Left goes to the message above, though it is many rows away', async (workbench) => {
-  await workbench.runCommand('C3: Open transcript');
-  await workbench.pick('Run broad');
-  await workbench.pick(/Question 8/u);
+  await workbench.runCommandAndPick('C3: Open transcript', 'Run broad', /Question 8/u);
   const transcript = await workbench.webview(/^Question 8/u);
   const tree = transcript.getByRole('tree');
+  await transcript.locator('[aria-label^="reasoner 1 of 2"]').waitFor();
   await tree.press('End');
   await transcript.locator(`.active[aria-label*="answer 1.${String(BROAD - 1)};"]`).waitFor();
   await tree.press('ArrowLeft');

@@ -31,6 +31,16 @@ export function replace(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren(...children.filter((child) => child !== null));
 }
 
+/** Makes elements the children of another, in order. Those that stand right already are not touched: a click that began on one still hits it. */
+export function arrange(parent: Element, elements: readonly Element[]): void {
+  const wanted = new Set(elements);
+  for (const child of Array.from(parent.children)) if (!wanted.has(child)) child.remove();
+  elements.forEach((element, index) => {
+    const there = parent.children[index];
+    if (there !== element) parent.insertBefore(element, there ?? null);
+  });
+}
+
 /** What has the keyboard within an element; null while another part of the editor has it, from which nothing drawn anew may take it. */
 export function focusedIn(element: Element): Element | null {
   const { activeElement } = document;

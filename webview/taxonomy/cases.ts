@@ -2,7 +2,7 @@
 import { VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/taxonomy.ts';
 import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
 import { beginning, disarmed } from '../../src/shared/visible.ts';
-import { badge, focusedIn, h, icon } from '../common/dom.ts';
+import { arrange, badge, focusedIn, h, icon } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
@@ -55,7 +55,7 @@ export class CaseList {
     const same = known.size === this.items.length && [...known.values()].every((item) => now.has(item));
     if (!same) {
       const inDetail = this.detail === null ? null : focusedIn(this.detail.element);
-      this.list.replaceChildren(...this.items.map(({ element }) => element));
+      arrange(this.list, this.items.map(({ element }) => element));
       this.unfold(this.unfolded, false);
       // What had the focus has been moved or drawn anew.
       if (inDetail instanceof HTMLElement && inDetail.isConnected) inDetail.focus();

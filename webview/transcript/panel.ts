@@ -8,7 +8,7 @@ import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
 import { withDraft } from './drafts.ts';
 import type { WithMathematics } from './formulas.ts';
-import { stepFrom } from './hits.ts';
+import { HitSteps } from './hits.ts';
 import { keySheet } from './keySheet.ts';
 import { ProtocolMap } from './protocolMap.ts';
 import { SearchBar } from './searchBar.ts';
@@ -44,7 +44,7 @@ export class TranscriptPanel {
   private detailRequest = 0;
   private filter: TranscriptFilter = NO_FILTER;
   private query = '';
-  private hits: SearchHits | null = null;
+  private readonly steps = new HitSteps();
   /** Go to the first hit as soon as it is known. */
   private jump = false;
   /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
@@ -151,6 +151,7 @@ export class TranscriptPanel {
         const stepped = this.stepped === 'row';
         this.release();
         this.tree.reveal(message.place);
+        this.steps.arrived(message.place.index);
         this.select(message.place.message);
         if (stepped) this.stepped = 'text';
         break;
@@ -168,6 +169,7 @@ export class TranscriptPanel {
         this.release();
         this.banner.textContent = message.message;
         this.tree.failed();
+        this.steps.failed();
         break;
     }
   }
@@ -283,31 +285,32 @@ export class TranscriptPanel {
     this.jump = jump;
     this.tree.highlight(query.trim());
     this.detail.show({ query: query.trim() });
+    this.steps.asked();
     this.host.post({ type: 'search', revision: this.opened.layout.revision, query });
     this.keep();
   }
 
   private found(revision: number, hits: SearchHits): void {
     if (this.opened?.layout.revision !== revision || hits.query !== this.query) return;
-    this.hits = hits;
+    const owed = this.steps.take(hits);
     if (this.jump && !hits.rows.includes(this.tree.place)) this.step(1);
     else if (this.jump) this.detail.seekHit();
+    else if (owed !== null) this.step(owed);
     this.jump = false;
     this.tellHits();
   }
 
   private step(direction: 1 | -1): void {
-    if (this.opened === null || this.hits === null) return;
-    const at = stepFrom(this.hits.rows, this.tree.place, direction);
-    const index = at === null ? undefined : this.hits.rows[at];
-    if (index === undefined) return;
+    const index = this.steps.step(direction, this.tree.place);
+    if (this.opened === null || index === null) return;
     this.stepped = 'row';
     this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
   }
 
   private tellHits(): void {
-    const at = this.hits?.rows.indexOf(this.tree.place) ?? -1;
-    this.bar.tell(this.hits, at < 0 ? null : at);
+    const { hits } = this.steps;
+    const at = hits?.rows.indexOf(this.tree.place) ?? -1;
+    this.bar.tell(hits, at < 0 ? null : at);
   }
 
   private arranged(folded: readonly number[]): void {

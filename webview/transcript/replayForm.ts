@@ -42,6 +42,8 @@ export class ReplayForm {
   private readonly events: ReplayFormEvents;
   private readonly continuation: ContinueWith;
   private running = false;
+  /** What the last replay of this message failed of, as it was shown. */
+  private failure = '';
   private restoring = false;
 
   constructor(defaults: ReplayDefaults, { own, snapshots }: Pick<MessageDetail, 'own' | 'snapshots'>, events: ReplayFormEvents) {
@@ -128,8 +130,12 @@ export class ReplayForm {
    */
   show(state: ReplayState | null, here: boolean): void {
     const failed = this.running && here && state?.status === 'failed';
+    const started = !this.running && state?.status === 'running';
+    const failure = state !== null && here && state.status === 'failed' ? state.error ?? 'The replay failed.' : '';
     this.running = state?.status === 'running';
-    this.problem.textContent = state !== null && here && state.status === 'failed' ? state.error ?? 'The replay failed.' : '';
+    // What is said of a field stays while other things change.
+    if (started || failure !== this.failure) this.problem.textContent = failure;
+    this.failure = failure;
     const words = progressOf(state, here);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.classList.toggle('muted', !this.running);

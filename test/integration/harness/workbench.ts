@@ -151,6 +151,15 @@ export class Workbench {
     await this.#choose(`>${title}`, title);
   }
 
+  /** Runs a command and answers the lists that it asks with. A panel that takes the focus back late closes a list: it is then run again. */
+  async runCommandAndPick(title: string, ...labels: readonly (string | RegExp)[]): Promise<void> {
+    await eventually(`the lists of "${title}"`, async () => {
+      await this.runCommand(title);
+      for (const label of labels) await this.pick(label, 5_000);
+      return true;
+    }, 2 * LOCATOR_TIMEOUT);
+  }
+
   /** Opens a file of the workspace in an editor and waits for its text. */
   async openFile(path: string): Promise<void> {
     await this.#choose(join(this.folder, path), basename(path));
@@ -180,6 +189,17 @@ export class Workbench {
   /** Chooses an entry of the quick pick that is open, by its whole label. */
   async pick(label: string | RegExp, timeout = LOCATOR_TIMEOUT): Promise<void> {
     await this.#row(label).click({ timeout });
+  }
+
+  /** Chooses an entry of a context menu that has it once the editor knows of what was done before. */
+  async chooseOnceOffered(target: Locator, name: string): Promise<void> {
+    const entry = this.page.getByRole('menuitem', { name, exact: true });
+    await eventually(`"${name}" in the menu`, async () => {
+      await this.page.keyboard.press('Escape');
+      await target.click({ button: 'right' });
+      return entry.waitFor({ timeout: 2_000 }).then(() => true, () => false);
+    });
+    await this.chooseFromMenu(name);
   }
 
   /** Chooses an entry of the context menu that is open. One that has only just opened takes no click, lest the one that opened it choose. */
@@ -248,7 +268,7 @@ export class Workbench {
         if (shown !== null && (typeof title === 'string' ? shown === title : title.test(shown))) return (await frame.getAttribute('name')) ?? undefined;
       }
       return undefined;
-    });
+    }, 2 * LOCATOR_TIMEOUT);
     return this.page.locator(`iframe.webview[name="${name}"]`).contentFrame().locator('iframe#active-frame').contentFrame();
   }
 

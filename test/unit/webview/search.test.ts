@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { highlighted } from '../../../webview/transcript/highlight.ts';
-import { stepFrom } from '../../../webview/transcript/hits.ts';
+import { HitSteps, stepFrom } from '../../../webview/transcript/hits.ts';
 import { commandOf, shownKey, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
 
 function press(key: string): { readonly key: string; readonly ctrlKey: boolean; readonly altKey: boolean; readonly metaKey: boolean } {
@@ -13,6 +13,29 @@ test('steps go to the next and the previous hit from any row, around the ends', 
   assert.deepEqual([0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, 1)), [0, 1, 1, 0, 0]);
   assert.deepEqual([0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, -1)), [2, 2, 0, 1, 2]);
   assert.equal(stepFrom([], 4, 1), null);
+});
+
+test('steps asked for while an answer is on the way are not lost', () => {
+  const found = { query: 'x', rows: [3, 7, 9], total: 3, hidden: 0, elsewhere: 0 };
+  const steps = new HitSteps();
+  assert.equal(steps.step(1, 0), null, 'nothing was searched for');
+  steps.asked();
+  assert.equal(steps.step(1, 0), null);
+  assert.equal(steps.step(-1, 0), null);
+  assert.equal(steps.take(found), -1, 'the last one is made when the hits are here');
+  assert.equal(steps.step(1, 0), 3);
+  // The row that has the keyboard is still the one from before.
+  assert.equal(steps.step(1, 0), 7);
+  steps.arrived(3);
+  assert.equal(steps.step(1, 3), 9);
+  steps.arrived(9);
+  assert.equal(steps.step(-1, 5), 3, 'the keyboard went elsewhere meanwhile');
+  steps.asked();
+  steps.failed();
+  assert.equal(steps.step(1, 3), 7, 'the hits from before');
+  steps.asked();
+  assert.equal(steps.take({ ...found, rows: [] }), null);
+  assert.equal(steps.step(1, 3), null);
 });
 
 test('words that begin as a word of the query are marked, without case and accents; the text stays whole', () => {
