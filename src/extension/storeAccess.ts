@@ -13,10 +13,12 @@ const REFRESH_MILLISECONDS = 1000;
 export class StoreAccess {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<void>());
-  private readonly throttle = this.disposables.add(new Throttle(REFRESH_MILLISECONDS, () => { this.changed.fire(); }));
+  private readonly throttle = this.disposables.add(new Throttle(REFRESH_MILLISECONDS, () => { this.tell(); }));
   private open: StoreReader | null = null;
   private watcher: FileSystemWatcher | null = null;
   private watched: string | null = null;
+  /** What the store held when it was opened, or the views were last told. */
+  private told: string | null = null;
   /** Fires, not too often, when the store may hold something new. */
   readonly onDidChange = this.changed.event;
 
@@ -37,7 +39,10 @@ export class StoreAccess {
       this.close();
       return null;
     }
-    if (this.open === null) this.open = openStoreForReading(path);
+    if (this.open === null) {
+      this.open = openStoreForReading(path);
+      this.told = this.version();
+    }
     return this.open;
   }
 
@@ -50,6 +55,20 @@ export class StoreAccess {
     this.close();
     this.watcher?.dispose();
     this.disposables.dispose();
+  }
+
+  private tell(): void {
+    this.told = this.version();
+    this.changed.fire();
+  }
+
+  /** The state that the open reader sees; null where none is open, or it cannot be read. */
+  private version(): string | null {
+    try {
+      return this.open?.version() ?? null;
+    } catch {
+      return null;
+    }
   }
 
   private reopen(): void {
@@ -72,9 +91,13 @@ export class StoreAccess {
     this.watcher = null;
     if (path === null) return;
     this.watcher = workspace.createFileSystemWatcher(new RelativePattern(Uri.file(dirname(path)), `${basename(path)}*`));
-    const touch = (): void => { this.touch(); };
-    this.watcher.onDidChange(touch);
-    this.watcher.onDidCreate(touch);
+    // Reading a store writes files beside it, too: views drawn anew for nothing would take the menu of a row from under the pointer.
+    const look = (uri: Uri): void => {
+      const version = /-(?:wal|shm)$/u.test(uri.fsPath) ? this.version() : null;
+      if (version === null || version !== this.told) this.touch();
+    };
+    this.watcher.onDidChange(look);
+    this.watcher.onDidCreate(look);
     this.watcher.onDidDelete((uri) => {
       if (uri.fsPath === path) this.close();
       this.touch();
