@@ -31,6 +31,7 @@ import { Evaluators } from './evaluators.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
 import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
 import { ModelPool, type LentPolicy, type LoadedModel, type WeightsFinder } from './models.ts';
+import { paced } from './pace.ts';
 import { memoryLine, planHere, shortage } from './plan.ts';
 import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
 import { TaxonomyDesk } from './taxonomyDesk.ts';
@@ -199,7 +200,7 @@ export class EngineService {
       return replayMessage(
         request,
         { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
-        { ...control, cancelled },
+        { ...control, cancelled, due: paced() },
       );
     };
     return this.untilBegun(cancelled, async (begin) => {

@@ -301,7 +301,7 @@ export class TranscriptPanel {
 
   /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
   private refresh(): void {
-    if (this.door.open && this.catchUp()) this.door.post({ type: 'changed' });
+    if (this.door.open && this.catchUp()) this.door.postNewest({ type: 'changed' });
   }
 
   /** Takes what was added meanwhile into the reading; whether the layout is another one now. */
@@ -362,7 +362,7 @@ export class TranscriptPanel {
 
   private tellReplay(state: ReplayState): void {
     this.replay = state;
-    this.door.post({ type: 'replay', state });
+    this.door.postNewest({ type: 'replay', state });
   }
 
   /** A failure is told in the panel itself. */

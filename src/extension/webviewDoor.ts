@@ -3,6 +3,7 @@ import { Uri, type WebviewPanel } from 'vscode';
 import type { Guard } from '../shared/guard.ts';
 import { Disposables } from './disposables.ts';
 import type { Log } from './log.ts';
+import { Newest } from './newest.ts';
 import { webviewPage } from './webviewPage.ts';
 
 export type PanelName = 'transcript' | 'taxonomy' | 'dashboard' | 'model';
@@ -13,11 +14,12 @@ export interface DoorContext {
   readonly log: Log;
 }
 
-export class WebviewDoor<ToHost extends { readonly type: string }, FromHost> {
+export class WebviewDoor<ToHost extends { readonly type: string }, FromHost extends { readonly type: string }> {
   readonly panel: WebviewPanel;
   private readonly disposables = new Disposables();
   /** A page listens from its "ready" until it is hidden: the editor then throws it away and loads it anew when shown again. */
   private listening = false;
+  private readonly newest = new Newest<FromHost>((message) => (this.listening ? this.panel.webview.postMessage(message) : Promise.resolve(false)));
 
   /**
    * Loads the page. The page's first message is "ready", which the panel answers with all that it has to show; so nothing needs
@@ -34,7 +36,11 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost> {
           context.log.error(`${name}: a message of the panel was refused because it does not follow the protocol`);
           return;
         }
-        if (message.type === 'ready') this.listening = true;
+        if (message.type === 'ready') {
+          // A page that was thrown away never tells that something arrived.
+          if (!this.listening) this.newest.forget();
+          this.listening = true;
+        }
         receive(message);
       }),
     );
@@ -57,6 +63,11 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost> {
   /** Tells the page, when it listens. */
   post(message: FromHost): void {
     if (this.listening) void this.panel.webview.postMessage(message);
+  }
+
+  /** Tells the page what makes earlier messages of its type stale. */
+  postNewest(message: FromHost): void {
+    if (this.listening) this.newest.tell(message);
   }
 }
 

@@ -48,6 +48,8 @@ export interface ReplayControl {
   readonly cancelled: () => boolean;
   /** After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are those of the returns so far. */
   readonly onProgress: (bucket: BucketView, done: number, total: number) => void;
+  /** Asked before each of these but the last whether it is due; all are where it is left out. A report reads the whole bucket. */
+  readonly due?: () => boolean;
   /** Hears what the user should know of this replay, one line each. */
   readonly onRemark?: (remark: string) => void;
 }
@@ -145,7 +147,7 @@ class Replaying {
     store.transaction(() => {
       for (const { decision, credit } of credited.alternatives) if (credit !== null) store.insertCredit(this.bucket, decision, credit);
     });
-    this.report();
+    this.report(true);
     return store.bucketView(this.bucket);
   }
 
@@ -283,7 +285,8 @@ class Replaying {
     return { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, credit: credits[index] ?? null })) };
   }
 
-  private report(): void {
+  private report(last = false): void {
+    if (!last && this.control.due?.() === false) return;
     let done = 0;
     for (const [alternative, count] of this.ended) if (alternative !== this.original && count >= this.needed) done++;
     this.control.onProgress(this.credits(), done, this.total);
