@@ -341,7 +341,8 @@ export class TranscriptPanel {
     this.cancellation = cancellation;
     this.tellReplay({ message, status: 'running', bucket: null, done: 0, total: 0, error: null });
     client.replay({ message, alternatives, replays, text, independent, continuation }, cancellation.token).then(
-      (bucket) => { this.endReplay('done', bucket, null); },
+      // Cancelled while the proof was made, it answers with all that was replayed.
+      (bucket) => { this.endReplay(cancellation.token.isCancellationRequested ? 'cancelled' : 'done', bucket, null); },
       (error: unknown) => {
         if (error instanceof CancelledError) this.endReplay('cancelled', null, null);
         else {

@@ -34,6 +34,7 @@ export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
 
 /** How far a replay is, in words; empty where there is nothing to say. @param here whether it is one of the message that is shown */
 export function progressOf(state: ReplayState | null, here: boolean): string {
+  if (state?.status === 'cancelled' && here && state.total > 0 && state.done === state.total) return 'Verifying was cancelled; everything that was replayed is kept.';
   if (state?.status === 'cancelled' && here) return `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`;
   if (state?.status !== 'running') return '';
   const words = state.total === 0 ? 'Preparing' : state.done === state.total ? 'Verifying what was replayed' : `${count(state.done)} of ${count(state.total)}`;

@@ -59,6 +59,7 @@ test('a replay says how far it is, where it was cancelled, and when it is of ano
   assert.equal(progressOf({ ...state, done: 3, total: 4 }, false), 'Another message is replayed: 3 of 4');
   assert.equal(progressOf({ ...state, status: 'cancelled', done: 3, total: 4 }, true), 'Cancelled after 3 of 4; what arrived is kept.');
   assert.equal(progressOf({ ...state, status: 'cancelled', done: 3, total: 4 }, false), '');
+  assert.equal(progressOf({ ...state, status: 'cancelled', done: 4, total: 4 }, true), 'Verifying was cancelled; everything that was replayed is kept.');
   assert.equal(progressOf({ ...state, status: 'failed', error: 'no' }, true), '');
   assert.equal(progressOf({ ...state, status: 'done' }, true), '');
 });
