@@ -18,16 +18,6 @@ type Reader = Pick<StoreReader, 'message' | 'outline' | 'requestsOf' | 'verdicts
 
 type VerdictsByMessage = ReadonlyMap<number, readonly ReplayVerdict[]>;
 
-function grouped(entries: readonly (readonly [number, ReplayVerdict])[]): VerdictsByMessage {
-  const groups = new Map<number, ReplayVerdict[]>();
-  for (const [id, verdict] of entries) {
-    const group = groups.get(id);
-    if (group === undefined) groups.set(id, [verdict]);
-    else group.push(verdict);
-  }
-  return groups;
-}
-
 /** Answers for the rows of one window; every bucket is read once. */
 export class VerificationMarks {
   private readonly reader: Reader;
@@ -81,7 +71,7 @@ export class VerificationMarks {
 
   /** The verdicts on the replays of a bucket, by the alternative that they begin with. */
   private ofAlternatives(bucket: number): VerdictsByMessage {
-    const known = this.direct.get(bucket) ?? grouped(this.verdictsOf(bucket).map((verdict) => [verdict.alternative, verdict]));
+    const known = this.direct.get(bucket) ?? Map.groupBy(this.verdictsOf(bucket), ({ alternative }) => alternative);
     this.direct.set(bucket, known);
     return known;
   }
@@ -91,11 +81,11 @@ export class VerificationMarks {
     const known = this.through.get(bucket);
     if (known !== undefined) return known;
     const parents = new Map(this.reader.outline({ run, phase, iteration, instance }).messages.map(({ id, parent }) => [id, parent]));
-    const ways: [number, ReplayVerdict][] = [];
+    const ways: { readonly id: number; readonly verdict: ReplayVerdict }[] = [];
     for (const verdict of this.verdictsOf(bucket)) {
-      for (let id: number | null = verdict.leaf; id !== null; id = parents.get(id) ?? null) ways.push([id, verdict]);
+      for (let id: number | null = verdict.leaf; id !== null; id = parents.get(id) ?? null) ways.push({ id, verdict });
     }
-    const read = grouped(ways);
+    const read = new Map([...Map.groupBy(ways, ({ id }) => id)].map(([id, steps]) => [id, steps.map(({ verdict }) => verdict)]));
     this.through.set(bucket, read);
     return read;
   }
