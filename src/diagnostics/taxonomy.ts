@@ -4,13 +4,15 @@ import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
 import { fUpperTail } from '../credit/studentT.ts';
 import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass } from '../shared/records.ts';
-import { TAXONOMY_THRESHOLDS, UNCLASSIFIED, type TaxonomyThresholds, type VerdictName } from '../shared/taxonomy.ts';
+import { ALL_SUCCEEDED, TAXONOMY_THRESHOLDS, UNCLASSIFIED, type TaxonomyThresholds, type VerdictName } from '../shared/taxonomy.ts';
 
 /** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eventType'> {
   readonly question: string;
   /** True where no scored message lies downstream of the bucket's role. */
   readonly terminal: boolean;
+  /** The return of an episode whose every scored message succeeds. */
+  readonly fullReturn: number;
   /** In index order. The real action is the one marked original, the first where none is. */
   readonly alternatives: readonly Pick<Alternative, 'decision' | 'original' | 'returns' | 'evaluatorCalls'>[];
 }
@@ -36,6 +38,8 @@ export interface BucketStudy<B extends TaxonomyBucket = TaxonomyBucket> {
   readonly bucket: B;
   /** Alternatives with a return that was not masked. */
   readonly measured: readonly Measured[];
+  /** Whether there are returns, and all of them are full successes. */
+  readonly succeeded: boolean;
   /** Null for fewer than two of them. */
   readonly compared: Comparison | null;
 }
@@ -63,11 +67,13 @@ interface Variance {
 export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B> {
   const measured = measure(bucket);
   const [first, ...rest] = measured;
-  if (first === undefined || rest.length === 0) return { bucket, measured, compared: null };
   const returns = measured.flatMap((alternative) => alternative.returns);
+  const succeeded = returns.length > 0 && returns.every((value) => value >= bucket.fullReturn - ROUNDING);
+  if (first === undefined || rest.length === 0) return { bucket, measured, succeeded, compared: null };
   return {
     bucket,
     measured,
+    succeeded,
     compared: {
       best: rest.reduce((a, b) => (b.mean > a.mean ? b : a), first),
       real: measured.find((alternative) => alternative.real),
@@ -79,7 +85,8 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
 
 /**
  * Gives a bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket with fewer
- * than two alternatives left, or one that fits no class, stays unclassified. The first rule that holds decides:
+ * than two alternatives left, or one that fits no class, stays unclassified. A bucket in which everything measured is a full success is
+ * no failure and gets no class, whatever the thresholds. Otherwise the first rule that holds decides:
  *
  * 1. Misleading Plan, tested first because failing alike is no ambiguity of the evaluator: the role has scored roles downstream and
  *    the best mean return is below `misleading`: whatever is done with any of its plans fails.
@@ -88,7 +95,8 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
  * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that of their
  *    means, and an F test (one-way analysis of variance) at the level `significance` does not tell the alternatives apart.
  */
-export function judge({ bucket, measured, compared }: BucketStudy, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
+export function judge({ bucket, measured, succeeded, compared }: BucketStudy, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
+  if (succeeded) return { name: ALL_SUCCEEDED, reason: () => `every measured return reaches ${show(bucket.fullReturn)}` };
   if (compared === null) return { name: UNCLASSIFIED, reason: () => `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return` };
   const { best, real, range, variance } = compared;
   if (!bucket.terminal && best.mean < thresholds.misleading - ROUNDING) {
@@ -110,7 +118,7 @@ export function evidenceOf(bucket: TaxonomyBucket, { reason }: Verdict): string 
 }
 
 /** The message that a case is about: the one that was clicked, else the real one; null in a bucket that is still empty. */
-export function messageOfCase(bucket: TaxonomyBucket): number | null {
+export function messageOfCase(bucket: Pick<TaxonomyBucket, 'message' | 'alternatives'>): number | null {
   return bucket.message ?? realOf(bucket)?.decision ?? null;
 }
 
@@ -127,7 +135,7 @@ export function classifyBuckets(buckets: readonly TaxonomyBucket[], thresholds: 
   });
 }
 
-function realOf(bucket: TaxonomyBucket): TaxonomyBucket['alternatives'][number] | undefined {
+function realOf(bucket: Pick<TaxonomyBucket, 'alternatives'>): TaxonomyBucket['alternatives'][number] | undefined {
   return bucket.alternatives.find((alternative) => alternative.original) ?? bucket.alternatives[0];
 }
 

@@ -324,7 +324,7 @@ export class EngineService {
   label({ bucket, name, note }: LabelParams): Label {
     const problem = labelProblem(name, note);
     if (problem !== null) throw new C3Error('input', problem);
-    const message = this.reading((store) => messageOfCase({ ...store.bucketView(bucket), question: '', terminal: true }));
+    const message = this.reading((store) => messageOfCase(store.bucketView(bucket)));
     const label = { message, bucket, name, note, author: LABEL_AUTHOR, createdAt: new Date().toISOString() };
     return { ...label, id: this.writer().insertLabel(label) };
   }

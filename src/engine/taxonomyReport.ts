@@ -1,16 +1,16 @@
 /** `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, the user's labels, and deterministic findings about its episodes. */
 import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../diagnostics/detectors.ts';
-import { classifyBuckets, judge, studyBucket } from '../diagnostics/taxonomy.ts';
+import { classifyBuckets, evidenceOf, judge, messageOfCase, studyBucket } from '../diagnostics/taxonomy.ts';
 import { C3Error, nearestName } from '../shared/errors.ts';
 import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
-import type { Episode, TaxonomyClass, TaxonomyClassName } from '../shared/records.ts';
+import type { Episode, TaxonomyCase, TaxonomyClass, TaxonomyClassName } from '../shared/records.ts';
 import {
-  areThresholds, PRECEDENCE, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, thresholdWords,
-  type CaseLabel, type DetectorReport, type TaxonomyAgreement, type TaxonomyThresholds, type VerdictName,
+  ALL_SUCCEEDED, areThresholds, leftOutWords, PRECEDENCE, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, thresholdWords,
+  VERDICT_MEANING, type CaseLabel, type DetectorReport, type LeftOutBuckets, type TaxonomyAgreement, type TaxonomyThresholds, type VerdictName,
 } from '../shared/taxonomy.ts';
 import type { StoreReader } from '../store/types.ts';
-import { agreementOf, type RunBucket } from './taxonomyView.ts';
+import { agreementOf, type RunCases } from './taxonomyView.ts';
 
 /** A label as it stands in the store, and the class of its bucket. */
 export interface ReportedLabel extends CaseLabel {
@@ -23,9 +23,12 @@ export interface ReportedLabel extends CaseLabel {
 
 export interface TaxonomyReport {
   readonly classes: readonly TaxonomyClass[];
-  /** Buckets that fit no class, or have fewer than two alternatives with a return. */
+  /** Buckets whose every measured return is a full success: no failure, so in no class. */
+  readonly allSucceeded: { readonly count: number; readonly cases: readonly TaxonomyCase[] };
+  /** Failures that fit no class, and buckets that have fewer than two alternatives with a return. */
   readonly unclassified: number;
   readonly buckets: number;
+  readonly leftOut: LeftOutBuckets;
   readonly thresholds: TaxonomyThresholds;
   /** The order in which the rules are tried; the first that holds decides. */
   readonly precedence: readonly TaxonomyClassName[];
@@ -67,10 +70,18 @@ export async function detectorReports(store: StoreReader, run: string): Promise<
   return { detectors, episodes: episodes.length };
 }
 
-/** The report of a run. @param buckets all of the run's */
-export async function taxonomyReport(store: StoreReader, run: string, buckets: readonly RunBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Promise<TaxonomyReport> {
+/** The report of a run. @param cases all of the run's */
+export async function taxonomyReport(store: StoreReader, run: string, cases: RunCases, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Promise<TaxonomyReport> {
+  const { buckets, leftOut } = cases;
   const classes = classifyBuckets(buckets, thresholds);
-  const verdicts = new Map(buckets.map((bucket) => [bucket.id, judge(studyBucket(bucket), thresholds).name]));
+  const judged = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
+  const verdicts = new Map(judged.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
+  const successes = judged.flatMap(({ bucket, verdict }): TaxonomyCase[] => {
+    const message = messageOfCase(bucket);
+    if (verdict.name !== ALL_SUCCEEDED || message === null) return [];
+    const { id, eventType, question } = bucket;
+    return [{ bucket: id, message, eventType, question, evidence: evidenceOf(bucket, verdict) }];
+  });
   const stored = store.labelsOfRun(run);
   const newest = new Map(stored.map(({ bucket, id }) => [bucket, id]));
   const labels = stored.flatMap(({ id, bucket, ...label }): ReportedLabel[] => {
@@ -79,8 +90,10 @@ export async function taxonomyReport(store: StoreReader, run: string, buckets: r
   });
   return {
     classes,
-    unclassified: buckets.length - classes.reduce((sum, { count }) => sum + count, 0),
+    allSucceeded: { count: successes.length, cases: successes },
+    unclassified: buckets.length - successes.length - classes.reduce((sum, { count }) => sum + count, 0),
     buckets: buckets.length,
+    leftOut,
     thresholds,
     precedence: PRECEDENCE,
     ...(await detectorReports(store, run)),
@@ -156,12 +169,18 @@ function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedE
 }
 
 /** The report for people at a terminal, one line each. */
-export function taxonomyWords({ classes, detectors, unclassified, buckets, episodes, thresholds, agreement }: TaxonomyReport): string[] {
+export function taxonomyWords(report: TaxonomyReport): string[] {
+  const { classes, allSucceeded, detectors, unclassified, buckets, leftOut, episodes, thresholds, agreement } = report;
+  const left = leftOutWords(leftOut);
   const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string => (cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`);
   return [
     ...classes.map(({ name, count, cases }) => `${String(count).padStart(6)}  ${name}${example(cases)}`),
-    `${String(unclassified).padStart(6)}  unclassified, of ${String(buckets)} buckets`,
+    `${String(unclassified).padStart(6)}  unclassified`,
+    `${String(allSucceeded.count).padStart(6)}  ${ALL_SUCCEEDED}: no failure, in no class`,
+    `${String(buckets).padStart(6)}  buckets in all`,
+    ...(left === null ? [] : [`        ${left}`]),
     `        The classes are those of ${thresholdWords(thresholds)}.`,
+    `        Successful Credit Shift: ${VERDICT_MEANING['Successful Credit Shift']}`,
     `        ${agreementWords(agreement)}`,
     ...detectors.map(({ name, count, measured, cases, reason }) => (measured === 0 ? `     ?  ${name}: ${reason ?? 'Not measured: there is no episode.'}` : `${String(count).padStart(6)}  ${name}, of ${String(measured)} episodes${example(cases)}`)),
     `        The findings are those of ${String(episodes)} episodes of the last evaluation, or of the last training iteration.`,
@@ -172,6 +191,6 @@ function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreemen
   const shown = (value: number): string => String(Number(value.toFixed(3)));
   const left = ownWords === 0 ? '' : `; ${String(ownWords)} labelled in other words are left out`;
   if (kappa === null) return `Agreement with your labels: not measured (${reason ?? 'no labels'})${left}.`;
-  const bounds = kappa.low === null || kappa.high === null ? `interval not measured: ${reason ?? ''}` : `95 % interval ${shown(kappa.low)} to ${shown(kappa.high)}`;
+  const bounds = kappa.low === null || kappa.high === null ? reason ?? 'interval not measured' : `95 % interval ${shown(kappa.low)} to ${shown(kappa.high)}`;
   return `Agreement with your labels: ${String(agreed)} of ${String(n)} cases, Cohen's kappa ${shown(kappa.value)}, ${bounds}${left}.`;
 }

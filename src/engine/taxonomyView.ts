@@ -6,7 +6,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { BucketOrigin } from '../shared/records.ts';
 import {
   areThresholds, currentLabel, isVerdictName, sameThresholds, TAXONOMY_THRESHOLDS, VERDICTS,
-  type CaseLabel, type DetectorReport, type TaxonomyAgreement, type TaxonomyFilter, type TaxonomyParams, type TaxonomyRow, type TaxonomyThresholds, type TaxonomyView, type VerdictName,
+  type CaseLabel, type DetectorReport, type TaxonomyAgreement, type TaxonomyFilter, type TaxonomyParams, type TaxonomyRow, type TaxonomyThresholds, type TaxonomyView, type VerdictName, type LeftOutBuckets,
 } from '../shared/taxonomy.ts';
 import type { StoreReader } from '../store/types.ts';
 import { isTerminal, type Protocol } from '../team/protocol.ts';
@@ -17,8 +17,15 @@ export interface RunBucket extends TaxonomyBucket {
   readonly iteration: number;
 }
 
+/** The cases of a run. */
+export interface RunCases {
+  readonly buckets: readonly RunBucket[];
+  readonly leftOut: LeftOutBuckets;
+}
+
 /** What was read of a run. */
 export interface ReadRun {
+  readonly leftOut: LeftOutBuckets;
   /** In the order in which the buckets were appended. */
   readonly studies: readonly BucketStudy<RunBucket>[];
   /** By the paper's thresholds, in the same order. */
@@ -32,37 +39,44 @@ const PAGE = 100;
 /** Characters of a question in a row. */
 const QUESTION = 400;
 
-/** All buckets of a run in the order in which they were appended; those of another continuation distribution are left out. */
-export async function readBuckets(store: StoreReader, run: string, protocol: Protocol): Promise<RunBucket[]> {
+/**
+ * The cases of a run, in the order in which their buckets were appended: those of training and of diagnostic samples. Requested replays
+ * and buckets of another continuation distribution are left out and counted.
+ */
+export async function readBuckets(store: StoreReader, run: string, protocol: Protocol): Promise<RunCases> {
   const buckets: RunBucket[] = [];
+  let [requested, otherDistribution] = [0, 0];
+  const fullReturn = protocol.occurrences.filter(({ scored }) => scored).length;
   const questions = new Map<string, string>();
   for (let offset = 0; ; offset += PAGE) {
     const page = store.bucketsOfRun({ run, offset, limit: PAGE });
     for (const { id, message, eventType, turn, origin, iteration, instance, alternatives, continuation } of page) {
-      // What another distribution returned says nothing of how this run fails.
-      if (continuation !== null) continue;
+      // What somebody chose to replay, and what another distribution returned, says nothing of how this run fails.
+      if (origin === 'request') requested++;
+      else if (continuation !== null) otherDistribution++;
+      if (origin === 'request' || continuation !== null) continue;
       const question = questions.get(instance) ?? store.instance(instance).question;
       questions.set(instance, question);
       const occurrence = protocol.occurrences.find((one) => one.role === eventType && one.turn === turn);
       buckets.push({
-        id, message, eventType, origin, iteration, question,
+        id, message, eventType, origin, iteration, question, fullReturn,
         terminal: occurrence === undefined || isTerminal(protocol, occurrence.position),
         alternatives: alternatives.map(({ decision, original, returns, evaluatorCalls }) => ({ decision, original, returns, evaluatorCalls })),
       });
     }
-    if (page.length < PAGE) return buckets;
+    if (page.length < PAGE) return { buckets, leftOut: { requested, otherDistribution } };
     await setImmediate();
   }
 }
 
 /** What was read, studied once. */
-export async function studyRun(buckets: readonly RunBucket[], findings: Pick<ReadRun, 'detectors' | 'episodes'>): Promise<ReadRun> {
+export async function studyRun({ buckets, leftOut }: RunCases, findings: Pick<ReadRun, 'detectors' | 'episodes'>): Promise<ReadRun> {
   const studies: BucketStudy<RunBucket>[] = [];
   for (const [index, bucket] of buckets.entries()) {
     studies.push(studyBucket(bucket));
     if (index % PAGE === PAGE - 1) await setImmediate();
   }
-  return { studies, published: verdictsOf(studies, TAXONOMY_THRESHOLDS), ...findings };
+  return { studies, leftOut, published: verdictsOf(studies, TAXONOMY_THRESHOLDS), ...findings };
 }
 
 function verdictsOf(studies: readonly BucketStudy[], thresholds: TaxonomyThresholds): Verdict[] {
@@ -81,7 +95,7 @@ export function agreementOf(pairs: readonly (readonly [verdict: VerdictName, lab
  */
 export function taxonomyView(store: Pick<StoreReader, 'labelsOfRun'>, read: ReadRun, { run, thresholds, filter, limit }: TaxonomyParams): TaxonomyView {
   if (!areThresholds(thresholds)) throw new C3Error('input', 'A threshold of the taxonomy is out of its bounds; give a number of at least 0.');
-  const { studies, published, detectors, episodes } = read;
+  const { studies, leftOut, published, detectors, episodes } = read;
   const verdicts = sameThresholds(thresholds, TAXONOMY_THRESHOLDS) ? published : verdictsOf(studies, thresholds);
   const labels = labelsByBucket(store, run);
   const cases = studies.map(({ bucket }, index) => ({ bucket, verdict: verdicts[index], published: published[index], label: labels.get(bucket.id) ?? null }));
@@ -95,6 +109,7 @@ export function taxonomyView(store: Pick<StoreReader, 'labelsOfRun'>, read: Read
     buckets: studies.length,
     thresholds,
     counts: VERDICTS.map((name) => ({ name, count: counted(now, name), published: counted(before, name) })),
+    leftOut,
     changed: now.filter((name, index) => name !== before[index]).length,
     roles: [...new Set(studies.map(({ bucket: { eventType } }) => eventType))],
     agreement: agreementOf(judged.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const]))),

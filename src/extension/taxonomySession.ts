@@ -23,6 +23,9 @@ export interface TaxonomySurroundings {
   failed(message: string): void;
 }
 
+/** Buckets of these are cases of a run; requested replays are not. */
+const CASE_ORIGINS = ['training', 'diagnostic'] as const;
+
 type Choice = Omit<TaxonomyParams, 'run' | 'fresh'>;
 
 export class TaxonomySession {
@@ -74,7 +77,8 @@ export class TaxonomySession {
   storeChanged(): void {
     if (this.buckets === null) return;
     try {
-      const buckets = this.around.reader().countBuckets({ run: this.run });
+      const reader = this.around.reader();
+      const buckets = CASE_ORIGINS.reduce((sum, origin) => sum + reader.countBuckets({ run: this.run, origin }), 0);
       this.around.post({ type: 'grown', buckets });
     } catch {
       // A store that cannot be read is told of when it is asked for.

@@ -38,17 +38,50 @@ export function thresholdWords({ misleading, ambiguity, shift, significance }: T
 
 export const UNCLASSIFIED = 'unclassified';
 
+/** A bucket whose every measured return is a full success: it shows no failure, so no failure class counts it. */
+export const ALL_SUCCEEDED = 'all succeeded';
+
 /** A class, or none of them. */
-export type VerdictName = TaxonomyClassName | typeof UNCLASSIFIED;
+export type VerdictName = TaxonomyClassName | typeof UNCLASSIFIED | typeof ALL_SUCCEEDED;
 
 /** The order in which the rules are tried; the first that holds decides. */
 export const PRECEDENCE = ['Misleading Plan', 'Evaluator Ambiguity', 'Successful Credit Shift', 'Over-Coupling'] as const satisfies readonly TaxonomyClassName[];
 
-/** The four classes in the order of precedence, and what is left. */
-export const VERDICTS = [...PRECEDENCE, UNCLASSIFIED] as const satisfies readonly VerdictName[];
+/** The four classes in the order of precedence, what fits none of them, and what is no failure. */
+export const VERDICTS = [...PRECEDENCE, UNCLASSIFIED, ALL_SUCCEEDED] as const satisfies readonly VerdictName[];
 
 export function isVerdictName(name: string): name is VerdictName {
-  return name === UNCLASSIFIED || TAXONOMY_CLASSES.some((known) => known === name);
+  return name === UNCLASSIFIED || name === ALL_SUCCEEDED || TAXONOMY_CLASSES.some((known) => known === name);
+}
+
+/** What each verdict means, in one or two sentences. The names of the classes are the paper's (C3, appendix N). */
+export const VERDICT_MEANING: Readonly<Record<VerdictName, string>> = {
+  'Misleading Plan': 'Whatever the later roles do with any of the plans, they mostly fail.',
+  'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not tell these messages apart.',
+  'Successful Credit Shift':
+    "The paper's name for a failure that credit can find: another message in the same context returns clearly more than the one " +
+    'that was taken, so credit shifts to that other message.',
+  'Over-Coupling': 'Returns differ more below one message than between the messages: what follows decides.',
+  [UNCLASSIFIED]: 'No rule holds, or fewer than two alternatives have a return.',
+  [ALL_SUCCEEDED]: 'Every measured return is a full success: no failure, so no class counts it.',
+};
+
+/** Buckets of a run that are no cases of it, by the reason. */
+export interface LeftOutBuckets {
+  /** Replays that somebody asked for: they show what was looked at, not how the run fails. */
+  readonly requested: number;
+  /** Continued by another model or protocol than the run's. */
+  readonly otherDistribution: number;
+}
+
+/** What was left out, in one sentence; null where nothing was. */
+export function leftOutWords({ requested, otherDistribution }: LeftOutBuckets): string | null {
+  const parts = [
+    ...(requested === 0 ? [] : [`${String(requested)} requested ${requested === 1 ? 'replay' : 'replays'}`]),
+    ...(otherDistribution === 0 ? [] : [`${String(otherDistribution)} ${otherDistribution === 1 ? 'bucket' : 'buckets'} of another continuation distribution`]),
+  ];
+  if (parts.length === 0) return null;
+  return `Not counted: ${parts.join(' and ')}, which ${requested + otherDistribution === 1 ? 'is no case' : 'are no cases'} of this run.`;
 }
 
 /** Longest label and note, in characters. */
@@ -156,6 +189,7 @@ export interface TaxonomyView {
   readonly thresholds: TaxonomyThresholds;
   /** In the order of VERDICTS, over all buckets whatever the filter; `published` with the paper's thresholds. */
   readonly counts: readonly { readonly name: VerdictName; readonly count: number; readonly published: number }[];
+  readonly leftOut: LeftOutBuckets;
   /** Buckets that the paper's thresholds put elsewhere. */
   readonly changed: number;
   readonly roles: readonly string[];

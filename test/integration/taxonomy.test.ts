@@ -67,12 +67,12 @@ function countCell(taxonomy: FrameLocator, name: string): Locator {
   return taxonomy.locator('table.classes tbody tr').filter({ has: taxonomy.getByRole('button', { name, exact: true }) }).locator('td.count');
 }
 
-/** Counts by class as the command line prints them, and what is unclassified. */
+/** Counts by class as the command line prints them, what is unclassified, and what is no failure. */
 async function counted(workbench: Workbench, ...thresholds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const printed = await c3(workbench.folder, 'taxonomy', '--run', run, ...thresholds.flatMap((one) => ['--thresholds', one]));
-  const classes = printed['classes'];
+  const { classes, allSucceeded: succeeded } = printed;
   assert.ok(Array.isArray(classes));
-  return new Map([...classes.map((entry: { name: string; count: number }): [string, number] => [entry.name, entry.count]), ['unclassified', Number(printed['unclassified'])]]);
+  return new Map([...classes.map((entry: { name: string; count: number }): [string, number] => [entry.name, entry.count]), ['unclassified', Number(printed['unclassified'])], ['all succeeded', isRecord(succeeded) ? Number(succeeded['count']) : NaN]]);
 }
 
 async function caseOf(taxonomy: FrameLocator, question: string, role: string): Promise<Locator> {
@@ -114,6 +114,14 @@ scenario('the classes count what the command line counts, for these thresholds a
   const taxonomy = await openTaxonomy(workbench);
   const before = await counted(workbench);
   for (const [name, number] of before) assert.equal(await countCell(taxonomy, name).innerText(), String(number), name);
+  // The third tree succeeds everywhere: three buckets that no class counts.
+  assert.ok((before.get('all succeeded') ?? 0) >= 3);
+  await taxonomy.getByRole('button', { name: 'all succeeded', exact: true }).click();
+  await eventually('the successes alone', async () => (await taxonomy.locator('.cases > li').count()) === before.get('all succeeded'));
+  assert.deepEqual([...new Set(await taxonomy.locator('.cases .case-class').allInnerTexts())], ['all succeeded']);
+  assert.equal(await taxonomy.locator('.cases > li').filter({ hasText: 'Question 3' }).count(), 3);
+  await taxonomy.getByRole('button', { name: 'all succeeded', exact: true }).click();
+  await taxonomy.getByText("The paper's name for a failure that credit can find").waitFor();
   await taxonomy.getByText("Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05").waitFor();
   const reset = taxonomy.getByRole('button', { name: "Back to the paper's" });
   // By keyboard alone: ten steps of the slider.
@@ -168,7 +176,10 @@ scenario('labels are given by form and by key, stay readable, and their agreemen
   const agreement = printed['agreement'];
   assert.ok(isRecord(agreement) && isRecord(agreement['kappa']));
   await taxonomy.getByText(`Cohen's kappa ${Number(agreement['kappa']['value']).toFixed(2).replace('-', '\u2212')},`).waitFor();
-  await taxonomy.getByText(`n = ${String(agreement['n'])}; ${String(agreement['agreed'])} agree.`).waitFor();
+  // Three labels: the counts, and no interval that so few could not carry.
+  assert.deepEqual([agreement['kappa']['low'], agreement['kappa']['high'], agreement['standardError']], [null, null, null]);
+  const agreed = Number(agreement['agreed']);
+  await taxonomy.getByText(`n = ${String(agreement['n'])}; ${String(agreed)} ${agreed === 1 ? 'agrees' : 'agree'}. At least 20 labels are needed for an interval.`).waitFor();
   for (const theme of ['light', 'highContrast', 'dark'] as const) {
     await workbench.setTheme(theme);
     await odd.scrollIntoViewIfNeeded();
@@ -244,14 +255,17 @@ scenario('buckets that come later are announced and change nothing until they ar
   const taxonomy = await openTaxonomy(workbench);
   const total = taxonomy.locator('table.classes tfoot td').first();
   const before = Number(await total.innerText());
-  // A row that another program adds, past the lock of the window's engine.
+  // Rows that another program adds, past the lock of the window's engine: a case, and a requested replay, which is none.
   const db = new (loadSqlite())(storeOf(workbench.folder));
-  db.exec("INSERT INTO bucket SELECT NULL, run, 'request', iteration, instance, event_type, turn, context_key, snapshot, message FROM bucket ORDER BY id LIMIT 1");
+  for (const origin of ['diagnostic', 'request']) {
+    db.exec(`INSERT INTO bucket SELECT NULL, run, '${origin}', iteration, instance, event_type, turn, context_key, snapshot, message FROM bucket ORDER BY id LIMIT 1`);
+  }
   db.close();
   await taxonomy.getByText('1 more bucket by now').waitFor();
   assert.equal(await total.innerText(), String(before));
   await taxonomy.getByRole('button', { name: 'Read again' }).click();
   await eventually('the new total', async () => (await total.innerText()) === String(before + 1));
   await taxonomy.getByText('1 more bucket by now').waitFor({ state: 'hidden' });
+  await taxonomy.getByText('Not counted: 1 requested replay, which is no case of this run.').waitFor();
   await caseOf(taxonomy, 'no alternative has a return', 'reasoner');
 });

@@ -1,5 +1,5 @@
 /** The cases that the filters let through: each unfolds, is labelled, and opens the transcript at its message. */
-import { VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/taxonomy.ts';
+import { VERDICT_MEANING, VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/taxonomy.ts';
 import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
 import { beginning, disarmed } from '../../src/shared/visible.ts';
 import { arrange, badge, focusedIn, h, icon } from '../common/dom.ts';
@@ -87,7 +87,7 @@ export class CaseList {
       'button',
       { class: 'case', type: 'button', 'aria-expanded': 'false' },
       icon('chevron'),
-      h('span', { class: 'case-class' }, h('span', {}, verdict), published === verdict ? null : h('span', { class: 'muted' }, `was ${published}`)),
+      h('span', { class: 'case-class' }, h('span', { title: VERDICT_MEANING[verdict] }, verdict), published === verdict ? null : h('span', { class: 'muted' }, `was ${published}`)),
       h('span', { class: 'case-role' }, h('span', { class: 'role' }, eventType), h('span', { class: 'muted' }, originWords(origin, iteration))),
       h('span', { class: 'case-words' }, h('span', { class: 'case-question' }, ...shownText(oneLine(question))), h('span', { class: 'evidence muted' }, evidence)),
       h('span', { class: 'case-label' }, label === null ? null : badge(label.name, 'plain', disagrees ? 'You label it otherwise' : 'Your label'), disagrees ? h('span', { class: 'muted' }, 'disagrees') : null),
@@ -128,7 +128,7 @@ export class CaseList {
     const target = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: this.items.length - 1 }[event.key];
     if (target !== undefined) this.items[Math.max(0, Math.min(this.items.length - 1, target))]?.toggle.focus();
     else if (event.key === 'o' && item.row.message !== null) this.actions.open(item.row.message);
-    else if (/^[1-5]$/u.test(event.key) && verdict !== undefined) this.actions.label(item.row.bucket, verdict, item.row.label?.note ?? '');
+    else if (/^[1-9]$/u.test(event.key) && verdict !== undefined) this.actions.label(item.row.bucket, verdict, item.row.label?.note ?? '');
     else return;
     event.preventDefault();
   }

@@ -1,8 +1,8 @@
 /** The classes with their rules, counts and shares of all buckets; each is a button that lists its cases only. */
-import { VERDICTS, type TaxonomyView, type VerdictName } from '../../src/shared/taxonomy.ts';
+import { leftOutWords, VERDICT_MEANING, VERDICTS, type TaxonomyView, type VerdictName } from '../../src/shared/taxonomy.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
-import { countSpoken, countWords, MEANING, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
+import { countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
 
 interface Row {
   readonly name: VerdictName;
@@ -18,12 +18,13 @@ export class ClassTable {
   readonly element: HTMLElement;
   private readonly caption = h('caption', { class: 'counted' });
   private readonly total = h('td', { class: 'number' });
+  private readonly leftOut = h('p', { class: 'muted left-out' });
   private readonly rows: readonly Row[];
 
   /** @param choose lists the cases of a class, or of all */
   constructor(choose: (name: VerdictName) => void) {
     this.rows = VERDICTS.map((name) => rowOf(name, choose));
-    this.element = h(
+    const table = h(
       'table',
       { class: 'classes' },
       this.caption,
@@ -31,11 +32,13 @@ export class ClassTable {
       h('tbody', {}, ...this.rows.map(({ element }) => element)),
       h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All buckets'), this.total, h('td', {}), h('td', {}))),
     );
+    this.element = h('div', {}, table, this.leftOut);
   }
 
-  update({ counts, buckets, thresholds }: TaxonomyView, chosen: VerdictName | null): void {
+  update({ counts, buckets, thresholds, leftOut }: TaxonomyView, chosen: VerdictName | null): void {
     this.caption.textContent = thresholdCaption(thresholds);
     this.total.textContent = count(buckets);
+    this.leftOut.textContent = leftOutWords(leftOut) ?? '';
     for (const row of this.rows) {
       const found = counts.find(({ name }) => name === row.name) ?? { count: 0, published: 0 };
       row.element.classList.toggle('chosen', chosen === row.name);
@@ -52,14 +55,14 @@ export class ClassTable {
 }
 
 function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
-  const button = h('button', { class: 'link', type: 'button', title: 'List these cases only, or all again' }, name);
+  const button = h('button', { class: 'link', type: 'button', title: `${VERDICT_MEANING[name]} Click to list these cases only, or all again.` }, name);
   button.addEventListener('click', () => { choose(name); });
   const rule = h('code', {});
   const number = h('td', { class: 'number count' });
   const share = h('td', { class: 'number' });
   const bar = h('span', { class: 'share-fill' });
   const rank = rankOf(name);
-  const heading = h('th', { scope: 'row' }, h('span', { class: 'rank muted', 'aria-hidden': 'true' }, rank === '' ? '' : `${rank}.`), button, h('p', { class: 'muted' }, MEANING[name]), name === 'unclassified' ? null : h('p', { class: 'rule' }, rule));
+  const heading = h('th', { scope: 'row' }, h('span', { class: 'rank muted', 'aria-hidden': 'true' }, rank === '' ? '' : `${rank}.`), button, h('p', { class: 'muted' }, VERDICT_MEANING[name]), rank === '' ? null : h('p', { class: 'rule' }, rule));
   const element = h('tr', {}, heading, number, share, h('td', { class: 'share-bar', 'aria-hidden': 'true' }, bar));
   return { name, element, choose: button, rule, count: number, share, bar };
 }

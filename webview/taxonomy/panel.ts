@@ -1,5 +1,5 @@
 /** The failure taxonomy of a run: the classes under thresholds that can be tried, the user's own labels beside them, findings, and every case. */
-import { LABEL_FILTERS, NO_FILTER, type TaxonomyFilter, type TaxonomyThresholds, type TaxonomyView, VERDICTS } from '../../src/shared/taxonomy.ts';
+import { LABEL_FILTERS, leftOutWords, NO_FILTER, type TaxonomyFilter, type TaxonomyThresholds, type TaxonomyView, VERDICTS } from '../../src/shared/taxonomy.ts';
 import { CASES_SHOWN, isTaxonomyState, type LabelDraft, type TaxonomyFromHost, type TaxonomyToHost } from '../../src/shared/taxonomyProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
@@ -38,7 +38,14 @@ export class TaxonomyPanel {
   private readonly findings: Findings;
   private readonly cases: CaseList;
   private readonly body: HTMLElement;
-  private readonly empty = h('div', { class: 'welcome' }, h('h2', {}, 'There is no bucket yet'), h('p', { class: 'muted' }, 'Cases come from contexts with several alternatives. Train for a few steps, or replay alternatives of a message, and read again.'));
+  private readonly leftOut = h('p', { class: 'muted' });
+  private readonly empty = h(
+    'div',
+    { class: 'welcome' },
+    h('h2', {}, 'There is no case yet'),
+    h('p', { class: 'muted' }, 'Cases come from contexts with several alternatives, in training and in diagnostic samples. Train for a few steps, or run c3 diagnose --sample, and read again.'),
+    this.leftOut,
+  );
   private run: string | null = null;
   private view: TaxonomyView | null = null;
   /** Null until the workspace's are known. */
@@ -117,7 +124,7 @@ export class TaxonomyPanel {
         if (!this.cases.refused(message.bucket, message.message)) this.banner.textContent = message.message;
         break;
       case 'grown': {
-        const more = message.buckets - (this.view?.buckets ?? message.buckets);
+        const more = this.view === null ? 0 : message.buckets - this.view.buckets - this.view.leftOut.otherDistribution;
         this.grown.textContent = more > 0 ? `${count(more)} more ${more === 1 ? 'bucket' : 'buckets'} by now` : '';
         break;
       }
@@ -131,6 +138,7 @@ export class TaxonomyPanel {
     this.banner.textContent = '';
     this.grown.textContent = '';
     this.empty.hidden = view.buckets > 0;
+    this.leftOut.textContent = (view.buckets > 0 ? null : leftOutWords(view.leftOut)) ?? '';
     this.body.hidden = view.buckets === 0;
     if (this.thresholds === null) {
       this.thresholds = view.thresholds;

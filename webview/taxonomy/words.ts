@@ -3,15 +3,6 @@ import type { TaxonomyAgreement, TaxonomyThresholds, ThresholdName, VerdictName 
 import { PRECEDENCE, sameThresholds, TAXONOMY_THRESHOLDS, thresholdWords } from '../../src/shared/taxonomy.ts';
 import { bounds, count, decimal, percent1 } from '../common/format.ts';
 
-/** What each class means, in one sentence. */
-export const MEANING: Readonly<Record<VerdictName, string>> = {
-  'Misleading Plan': 'Whatever the later roles do with any of the plans, they mostly fail.',
-  'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not tell these messages apart.',
-  'Successful Credit Shift': 'Another message in the same context returns clearly more than the one that was taken.',
-  'Over-Coupling': 'Returns differ more below one message than between the messages: what follows decides.',
-  unclassified: 'No rule holds, or fewer than two alternatives have a return.',
-};
-
 /** The rule behind each class with the thresholds that count; null for what is left. */
 export function ruleOf(name: VerdictName, { misleading, ambiguity, shift, significance }: TaxonomyThresholds): string | null {
   switch (name) {
@@ -19,7 +10,8 @@ export function ruleOf(name: VerdictName, { misleading, ambiguity, shift, signif
     case 'Evaluator Ambiguity': return `greatest \u2212 smallest return < ${ambiguity}`;
     case 'Successful Credit Shift': return `best \u2212 real mean return > ${shift}`;
     case 'Over-Coupling': return `variance within > between, F test not significant at ${significance}`;
-    case 'unclassified': return null;
+    case 'unclassified':
+    case 'all succeeded': return null;
   }
 }
 
@@ -66,7 +58,9 @@ export function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyA
     return `Agreement with your labels is not measured: ${why}.${left}`;
   }
   const interval = bounds(kappa.low, kappa.high);
-  return `Cohen's kappa ${decimal(kappa.value)}, ${interval === null ? `interval not measured (${reason ?? ''})` : `95 % interval ${interval}`}, n = ${count(n)}; ${count(agreed)} agree.${left}`;
+  const why = reason ?? 'the interval is not measured';
+  const measured = `Cohen's kappa ${decimal(kappa.value)}, ${interval === null ? '' : `95 % interval ${interval}, `}n = ${count(n)}; ${count(agreed)} ${agreed === 1 ? 'agrees' : 'agree'}.`;
+  return `${measured}${interval === null ? ` ${why.charAt(0).toUpperCase()}${why.slice(1)}.` : ''}${left}`;
 }
 
 /** How many of the labelled cases got another class. */

@@ -26,6 +26,7 @@ describe("Cohen's kappa", () => {
   it('does not depend on who comes first, nor on the order of cases or the names of classes', () => {
     const cases = casesOf([[5, 2, 0], [1, 4, 3], [0, 2, 6]]);
     const found = cohenKappa(cases);
+    assert.equal(found.n, 23);
     const near = (other: ReturnType<typeof cohenKappa>): void => {
       assert.ok(Math.abs((other.kappa?.value ?? 9) - (found.kappa?.value ?? 0)) < 1e-12 && Math.abs((other.standardError ?? 9) - (found.standardError ?? 0)) < 1e-12);
     };
@@ -45,13 +46,24 @@ describe("Cohen's kappa", () => {
       assert.deepEqual([found.kappa, found.standardError, found.n], [null, null, cases.length]);
       assert.match(found.reason ?? '', reason);
     }
-    const perfect = cohenKappa([['a', 'a'], ['b', 'b'], ['b', 'b']]);
-    assert.deepEqual([perfect.kappa, perfect.agreed], [{ value: 1, low: null, high: null, n: 3 }, 3]);
+    const perfect = cohenKappa(casesOf([[7, 0], [0, 14]]));
+    assert.deepEqual([perfect.kappa, perfect.agreed], [{ value: 1, low: null, high: null, n: 21 }, 21]);
     assert.match(perfect.reason ?? '', /nothing varied/);
   });
 
+  it('has no interval below 20 cases, where a large-sample error does not hold, and says how many it needs', () => {
+    const few = cohenKappa(casesOf([[8, 2], [3, 6]]));
+    // po = 14/19; margins 10, 9 and 11, 8: pe = (110 + 72) / 361; kappa = (266 - 182) / (361 - 182).
+    assert.ok(Math.abs((few.kappa?.value ?? 9) - 84 / 179) < 1e-12);
+    assert.deepEqual([few.n, few.agreed, few.kappa?.low, few.kappa?.high, few.standardError], [19, 14, null, null, null]);
+    assert.equal(few.reason, 'at least 20 labels are needed for an interval');
+    const enough = cohenKappa(casesOf([[9, 2], [3, 6]]));
+    assert.ok(enough.kappa !== null && enough.kappa.low !== null && enough.kappa.high !== null && enough.kappa.low < enough.kappa.value && enough.kappa.value < enough.kappa.high);
+  });
+
   it('keeps its interval within -1 and 1', () => {
-    const found = cohenKappa([['a', 'a'], ['b', 'b'], ['a', 'b']]);
-    assert.ok(found.kappa?.low !== null && (found.kappa?.low ?? -9) >= -1 && (found.kappa?.high ?? 9) <= 1, JSON.stringify(found));
+    const found = cohenKappa(casesOf([[12, 1], [0, 7]]));
+    assert.equal(found.kappa?.high, 1);
+    assert.ok((found.kappa.low ?? -9) >= -1, JSON.stringify(found));
   });
 });

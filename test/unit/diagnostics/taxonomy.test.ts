@@ -7,13 +7,14 @@ import { classifyBuckets, evidenceOf, judge, studyBucket, type TaxonomyBucket } 
 
 type Returns = readonly (readonly (number | null)[])[];
 
-function bucket(id: number, returns: Returns, more: { terminal?: boolean; original?: number; message?: number | null } = {}): TaxonomyBucket {
+function bucket(id: number, returns: Returns, more: { terminal?: boolean; original?: number; message?: number | null; fullReturn?: number } = {}): TaxonomyBucket {
   return {
     id,
     message: more.message ?? null,
     eventType: 'reasoner',
     question: `question ${id}`,
     terminal: more.terminal ?? false,
+    fullReturn: more.fullReturn ?? 1,
     alternatives: returns.map((one, index) => ({ decision: 100 * id + index, original: index === more.original, returns: one, evaluatorCalls: one.length })),
   };
 }
@@ -31,7 +32,7 @@ describe('the four classes', () => {
   it('stand in their order, empty ones too', () => {
     assert.deepEqual(classifyBuckets([]), TAXONOMY_CLASSES.map((name) => ({ name, count: 0, cases: [] })));
     const classes = classifyBuckets([
-      bucket(1, [[1, 1], [1, 1]]),
+      bucket(1, [[0.6, 0.6], [0.6, 0.6]]),
       bucket(2, [[0], [1]], terminal),
       bucket(3, [[0, 0], [0, 0]]),
       bucket(4, [[0, 1, 0, 1], [1, 0, 1, 0]]),
@@ -61,13 +62,31 @@ describe('the four classes', () => {
   });
 
   it('Evaluator Ambiguity: all returns alike', () => {
-    assert.equal(classOf([[1], [1], [1]]), 'Evaluator Ambiguity');
+    assert.equal(classOf([[0.5], [0.5], [0.5]]), 'Evaluator Ambiguity');
     assert.equal(classOf([[0], [0]], terminal), 'Evaluator Ambiguity');
     assert.equal(classOf([[0.7], [0.709]]), 'Evaluator Ambiguity');
     assert.equal(classOf([[0.7], [0.71]]), null);
-    assert.equal(classOf([[1, null], [1], [null]]), 'Evaluator Ambiguity');
+    assert.equal(classOf([[0.8, null], [0.8], [null]]), 'Evaluator Ambiguity');
     // Equal means of unlike returns say nothing about the evaluator.
     assert.equal(classOf([[1, 0], [0, 1]]), 'Over-Coupling');
+  });
+
+  it('all succeeded is no failure: no class has it, whatever the thresholds, and it is not unclassified', () => {
+    const nameOf = (returns: Returns, thresholds = TAXONOMY_THRESHOLDS, more: Parameters<typeof bucket>[2] = {}): string => judge(studyBucket(bucket(1, returns, more)), thresholds).name;
+    for (const returns of [[[1], [1], [1]], [[1, 1], [1, null]], [[1], [null]], [[1, 1, 1]]]) {
+      assert.equal(nameOf(returns), 'all succeeded');
+      assert.equal(nameOf(returns, { shift: 0, ambiguity: 5, misleading: 5, significance: 0 }), 'all succeeded');
+      assert.equal(classOf(returns), null);
+    }
+    // One return short of success is a case again; so is what cannot be known.
+    assert.equal(nameOf([[1, 1], [1, 0.999]]), 'Evaluator Ambiguity');
+    assert.equal(nameOf([[null], [null]]), 'unclassified');
+    assert.equal(nameOf([]), 'unclassified');
+    // Two scored messages: a return of 1 is half of what there is to reach.
+    assert.equal(nameOf([[1], [1]], TAXONOMY_THRESHOLDS, { fullReturn: 2 }), 'Evaluator Ambiguity');
+    assert.equal(nameOf([[2], [2]], TAXONOMY_THRESHOLDS, { fullReturn: 2 }), 'all succeeded');
+    const one = bucket(1, [[1, 1], [1, 1]]);
+    assert.match(evidenceOf(one, judge(studyBucket(one))), /^every measured return reaches 1; n=4 returns of 2 alternatives/u);
   });
 
   it('Misleading Plan: everything downstream fails', () => {
@@ -154,13 +173,13 @@ describe('evidence', () => {
 
   it('opens the clicked message, else the original, else the first', () => {
     const at = (one: TaxonomyBucket): number | undefined => caseOf(classifyBuckets([one]), 'Evaluator Ambiguity')?.message;
-    assert.equal(at(bucket(2, [[1], [1]], { message: 7, original: 1 })), 7);
-    assert.equal(at(bucket(2, [[1], [1]], { original: 1 })), 201);
-    assert.equal(at(bucket(2, [[1], [1]])), 200);
+    assert.equal(at(bucket(2, [[0.5], [0.5]], { message: 7, original: 1 })), 7);
+    assert.equal(at(bucket(2, [[0.5], [0.5]], { original: 1 })), 201);
+    assert.equal(at(bucket(2, [[0.5], [0.5]])), 200);
   });
 
   it('stays short for many alternatives', () => {
-    const found = caseOf(classifyBuckets([bucket(1, Array.from({ length: 500 }, () => [1]))]), 'Evaluator Ambiguity');
-    assert.match(found?.evidence ?? '', /^all returns lie within 0 < 0\.01; n=500 returns of 500 alternatives, 500 evaluator calls; mean returns 1 \(real\), (1, ){10}1 and 488 more\.$/);
+    const found = caseOf(classifyBuckets([bucket(1, Array.from({ length: 500 }, () => [0.5]))]), 'Evaluator Ambiguity');
+    assert.match(found?.evidence ?? '', /^all returns lie within 0 < 0\.01; n=500 returns of 500 alternatives, 500 evaluator calls; mean returns 0\.5 \(real\), (0\.5, ){10}0\.5 and 488 more\.$/);
   });
 });

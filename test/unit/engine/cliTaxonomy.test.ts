@@ -27,13 +27,24 @@ async function refuses(args: readonly string[], says: RegExp): Promise<void> {
 describe('c3 taxonomy with thresholds', () => {
   it('counts with what it was given, and says so', async () => {
     const { stdout } = await c3(workspace, ['taxonomy', '--run', run, '--json']);
-    const { thresholds, agreement, labels, unclassified, buckets, classes: found } = parseLine(stdout);
+    const { thresholds, agreement, labels, unclassified, allSucceeded, leftOut, buckets, classes: found } = parseLine(stdout);
     const classes = list(found);
     assert.deepEqual([thresholds, labels, field(agreement, 'kappa')], [{ shift: 0.2, ambiguity: 0.01, misleading: 0.5, significance: 0.05 }, [], null]);
-    assert.equal(classes.reduce((sum: number, one) => sum + Number(field(one, 'count')), 0) + Number(unclassified), buckets);
+    assert.equal(classes.reduce((sum: number, one) => sum + Number(field(one, 'count')), 0) + Number(unclassified) + Number(field(allSucceeded, 'count')), buckets);
+    assert.equal(list(field(allSucceeded, 'cases')).length, field(allSucceeded, 'count'));
+    assert.deepEqual(leftOut, { requested: 0, otherDistribution: 0 });
     // Nothing is below 0, nothing closer together than 0, and no mean is above another by more than 1000.
     const other = await c3(workspace, ['taxonomy', '--run', run, '--json', '--thresholds', 'misleading=0', '--thresholds', 'ambiguity=0', '--thresholds', 'shift=1000']);
     assert.deepEqual(list(parseLine(other.stdout)['classes']).map((one) => field(one, 'count')).slice(0, 3), [0, 0, 0]);
+    // What somebody replays is no case of the run, and that is said.
+    const shown = list(field(classes.find((one) => Number(field(one, 'count')) > 0), 'cases'));
+    await c3(workspace, ['replay', String(field(shown[0], 'message')), '--alternatives', '2', '--json']);
+    const replayed = parseLine((await c3(workspace, ['taxonomy', '--run', run, '--json'])).stdout);
+    assert.deepEqual([replayed['leftOut'], replayed['buckets'], replayed['classes']], [{ requested: 1, otherDistribution: 0 }, buckets, found]);
+    const words = (await c3(workspace, ['taxonomy', '--run', run])).stdout;
+    assert.match(words, /^ +\d+ {2}all succeeded: no failure, in no class$/mu);
+    assert.match(words, /^ +Not counted: 1 requested replay, which is no case of this run\.$/mu);
+    assert.match(words, /^ +Successful Credit Shift: The paper's name for /mu);
     await refuses(['taxonomy', '--run', run, '--thresholds', 'shfit=1'], /did you mean shift\?/);
   });
 });

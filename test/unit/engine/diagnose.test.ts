@@ -260,7 +260,7 @@ describe('the taxonomy', () => {
   it('counts what fits no class and finds what can be told of the episodes', async (t) => {
     const here = await scene(t);
     const report = await taxonomyReport(here.store, RUN, await readBuckets(here.store, RUN, here.dependencies.protocol));
-    assert.deepEqual([report.buckets, report.unclassified + report.classes.reduce((sum, { count }) => sum + count, 0), report.episodes, report.precedence[0], report.thresholds.shift], [6, 6, 8, 'Misleading Plan', 0.2]);
+    assert.deepEqual([report.buckets, report.unclassified + report.allSucceeded.count + report.classes.reduce((sum, { count }) => sum + count, 0), report.episodes, report.precedence[0], report.thresholds.shift], [6, 6, 8, 'Misleading Plan', 0.2]);
     const by = (name: string) => report.detectors.find((one) => one.name === name) ?? assert.fail(name);
     // The scripted team states no answer in any form.
     assert.deepEqual([by('no final answer').count, by('no final answer').measured], [8, 8]);
@@ -273,7 +273,7 @@ describe('the taxonomy', () => {
     const here = await scene(t);
     const [leaf] = here.store.episodes({ run: RUN, phase: 'evaluate', iteration: 4, offset: 0, limit: 1 });
     const plan = here.store.chain(leaf?.leaf ?? 0)[0]?.id ?? 0;
-    const ignored = async () => (await taxonomyReport(here.store, RUN, [])).detectors.find(({ name }) => name === 'plan ignored');
+    const ignored = async () => (await taxonomyReport(here.store, RUN, { buckets: [], leftOut: { requested: 0, otherDistribution: 0 } })).detectors.find(({ name }) => name === 'plan ignored');
     // Another plan tells nothing of no plan.
     await replayMessage({ message: plan, alternatives: 1, replays: 3, text: 'other' }, { ...here.dependencies, policy: here.policy, credit: LOO }, { cancelled: () => false, onProgress: () => undefined });
     assert.equal((await ignored())?.measured, 0);

@@ -64,7 +64,7 @@ connection.onRequest(VerifyRequest, async ({ message }) => {
 });
 
 connection.onRequest(TaxonomyRequest, ({ run, thresholds }) => ({
-  run, buckets: 0, thresholds, counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })), changed: 0, roles: [],
+  run, buckets: 0, thresholds, counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })), leftOut: { requested: 0, otherDistribution: 0 }, changed: 0, roles: [],
   agreement: { n: 0, agreed: 0, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 0 }, detectors: [], episodes: 0, matching: 0, rows: [],
 }));
 connection.onRequest(LabelRequest, ({ name, note }) => ({ name, note, author: 'you', createdAt: '2026-01-01' }));

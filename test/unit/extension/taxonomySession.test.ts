@@ -12,7 +12,7 @@ const READY: TaxonomyToHost = { type: 'ready', filter: NO_FILTER, limit: 50 };
 
 function viewOf({ run, thresholds }: TaxonomyParams): TaxonomyView {
   return {
-    run, thresholds, buckets: 3, counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })), changed: 0, roles: [], detectors: [], episodes: 0, matching: 0, rows: [],
+    run, thresholds, buckets: 3, counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })), leftOut: { requested: 0, otherDistribution: 0 }, changed: 0, roles: [], detectors: [], episodes: 0, matching: 0, rows: [],
     agreement: { n: 0, agreed: 0, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 0 },
   };
 }
@@ -121,9 +121,13 @@ describe('the session of a taxonomy panel', () => {
     session.storeChanged();
     assert.equal(posted.length, 0);
     await session.receive(READY);
+    // A requested replay is no case of the run.
     addRequest(writer, tree.plan, ['x'], [1]);
     session.storeChanged();
-    assert.deepEqual(posted.at(-1), { type: 'grown', buckets: 4 });
+    assert.deepEqual(posted.at(-1), { type: 'grown', buckets: 3 });
+    addTree(writer, { iteration: 2, instance: instance(2), returns: [[1, 0], [1, 1]] });
+    session.storeChanged();
+    assert.deepEqual(posted.at(-1), { type: 'grown', buckets: 6 });
     assert.equal(asked.length, 1);
   });
 });
