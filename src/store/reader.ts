@@ -10,6 +10,7 @@ import { continuationReader, ownContinuationReader } from './readContinuations.t
 import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
+import { problemReaders } from './readProblems.ts';
 import { rankingReaders } from './readRankings.ts';
 import { runCreditReaders } from './readRunCredits.ts';
 import { runReaders } from './readRuns.ts';
@@ -76,6 +77,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...costliestReaders(session),
       ...bucketReaders(session, treeOf, creditReader(session), continuationOf),
       ...rankingReaders(session, continuationOf),
+      ...problemReaders(session, messagesOf),
       ...ownContinuationReader(session),
       close,
     };

@@ -1,5 +1,6 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
 import type { BucketOrigin, Credit, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records.ts';
+import type { ProblemFilter, ProblemSort } from '../shared/problems.ts';
 import type { BucketFilter, BucketOrder } from '../shared/rankings.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
@@ -63,6 +64,21 @@ export interface RankingQuery extends Page {
 /** Episodes of a round: in the order in which they were appended, or the lost ones first, then those in between, the won ones and the masked ones. */
 export interface EpisodeQuery extends Round, Page {
   readonly lostFirst?: boolean;
+}
+
+/** Which problems of a run, and in which order. */
+export interface ProblemQuery {
+  readonly run: string;
+  readonly filter: ProblemFilter;
+  readonly sort: ProblemSort;
+  /** Taxonomy classes by uidSha; problems that are not named are not classified. */
+  readonly classes: Readonly<Record<string, string>>;
+}
+
+/** Where a transcript opens for a problem. */
+export interface ProblemOpening {
+  readonly target: TreeGroup;
+  readonly message: number;
 }
 
 /** A message with what it was worth. */

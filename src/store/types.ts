@@ -1,10 +1,11 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
 import type { OtherContinuation, OwnContinuation } from '../shared/continuation.ts';
+import type { ProblemFacets, ProblemRow } from '../shared/problems.ts';
 import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
-  Page, Round, TreeGroup, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
+  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
@@ -104,6 +105,14 @@ export interface StoreReader {
   rankedBuckets(query: RankingQuery): RankedBucket[];
   /** How many buckets of each kind a run has, roles in alphabetical order. */
   bucketKinds(run: string): BucketKind[];
+  /** Ids of the problems of a run that pass a filter, sorted; those without a value stand last. */
+  problemIds(query: ProblemQuery): number[];
+  /** Problems in the order of the ids as given; unknown ids are left out. */
+  problems(ids: readonly number[]): ProblemRow[];
+  /** What the filters of a run's problems offer. */
+  problemFacets(run: string): ProblemFacets;
+  /** Where the transcript of a problem opens: in a round at its lost episode, or, where none is named, at the clearest message; null where there is nothing. */
+  problemOpening(problem: number, round: { readonly phase: 'train' | 'evaluate'; readonly iteration: number } | null): ProblemOpening | null;
   bucket(id: number): Bucket;
   /** Replays of a bucket by alternative and m. */
   replaysOfBucket(bucket: number): Replay[];
