@@ -206,7 +206,8 @@ function searchConditions(search: string, values: Record<string, string>): reado
 }
 
 function clearestOf(message: ReturnType<MessagesOf>[number] | undefined): ClearestCredit | null {
-  return message?.credit == null ? null : { message: message.id, role: message.eventType, text: message.text.slice(0, TEXT_LIMIT), credit: message.credit };
+  if (message === undefined || message.credit === null) return null;
+  return { message: message.id, role: message.eventType, text: message.text.slice(0, TEXT_LIMIT), credit: message.credit };
 }
 
 /** Characters of a message that a row carries. */

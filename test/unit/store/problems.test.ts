@@ -48,15 +48,16 @@ test('a problem adds up what the run did with it, requests left out', (t) => {
   const rows = writer.problems(writer.problemIds({ run: RUN, filter: NO_PROBLEM_FILTER, sort: BY_APPEARANCE, classes: {} }));
   assert.deepEqual(rows.map(({ uid }) => uid), ['q8', 'q9', 'q1', 'q2', 'q3']);
   const [lost, , one, , three] = rows;
-  assert.deepEqual([one?.meanReturn, one?.returns, one?.masked, one?.evaluatorCalls], [7 / 8, 8, 0, 8]);
+  assert.ok(lost !== undefined && one !== undefined && three !== undefined);
+  assert.deepEqual([one.meanReturn, one.returns, one.masked, one.evaluatorCalls], [7 / 8, 8, 0, 8]);
   // Two plans and four answers in each of two steps, three prompt tokens and three others each.
-  assert.deepEqual(one?.tokens, { prompt: 36, reused: 0, completion: 36 });
-  assert.deepEqual([three?.meanReturn, three?.returns, three?.masked], [2 / 3, 3, 1]);
-  assert.deepEqual(one?.rounds, [{ phase: 'train', iteration: 1, mean: 0.75, episodes: 4 }, { phase: 'train', iteration: 2, mean: 1, episodes: 4 }]);
-  assert.deepEqual([lost?.greedyBefore, lost?.greedyAfter, lost?.sampledAfter, lost?.meanReturn, lost?.seconds], [0, 1, null, null, null]);
+  assert.deepEqual(one.tokens, { prompt: 36, reused: 0, completion: 36 });
+  assert.deepEqual([three.meanReturn, three.returns, three.masked], [2 / 3, 3, 1]);
+  assert.deepEqual(one.rounds, [{ phase: 'train', iteration: 1, mean: 0.75, episodes: 4 }, { phase: 'train', iteration: 2, mean: 1, episodes: 4 }]);
+  assert.deepEqual([lost.greedyBefore, lost.greedyAfter, lost.sampledAfter, lost.meanReturn, lost.seconds], [0, 1, null, null, null]);
   // Both problems of a step have as many tokens: each half of its 2 + 1 seconds.
   assert.deepEqual(rows.map(({ seconds }) => seconds), [null, null, 3, 1.5, 1.5]);
-  assert.deepEqual([one?.clearest?.role, one?.clearest?.credit.value, one?.clearest?.text], ['actor', -0.9, 'answer 0.0']);
+  assert.deepEqual([one.clearest?.role, one.clearest?.credit.value, one.clearest?.text], ['actor', -0.9, 'answer 0.0']);
   assert.deepEqual(writer.problemFacets(RUN), { total: 5, trained: 3, evaluated: 2, roles: ['actor'] });
 });
 
