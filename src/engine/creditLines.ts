@@ -1,9 +1,8 @@
 /** `c3 credit`: JSONL in, JSONL out. */
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditEstimator } from '../credit/estimators.ts';
 import { C3Error, nearestName } from '../shared/errors.ts';
-import { readLine } from './lineModel.ts';
+import { inputLines, readLine } from './lineModel.ts';
 
 const lineSchema = z.object({
   id: z.union([z.string(), z.number()]),
@@ -29,7 +28,7 @@ export function estimatorNamed(name: string | null): CreditEstimator {
  */
 export async function* creditLines(input: NodeJS.ReadableStream, estimator: CreditEstimator): AsyncGenerator<string, void, undefined> {
   let number = 0;
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+  for await (const line of inputLines(input)) {
     number++;
     if (line.trim() === '') continue;
     const place = `standard input, line ${String(number)}`;

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { PYTHON_BACKENDS, PythonGrader, type PythonBackend } from '../evaluate/python/grader.ts';
 import { checkNative } from '../evaluate/python/native.ts';
-import type { PassRule } from '../evaluate/python/rules.ts';
+import { beginsWithFence, fencedCode } from '../evaluate/python/code.ts';
+import type { PassRule, PythonTests, PythonVerdict } from '../evaluate/python/rules.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { LineGrader } from './gradeLines.ts';
 import { readLine } from './lineModel.ts';
@@ -28,18 +29,35 @@ const pythonSchema = z
 
 const PYTHON_FORM = '{"id": ..., "code": "...", "tests": ["assert ..."], "setup"?: "..."} or {"id": ..., "code": "...", "test": "def check(candidate): ...", "entryPoint": "name"}';
 
-/** Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. The code is taken as it is: prompt and completion together. */
+/**
+ * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is taken as it is, prompt
+ * and completion together; of anything else the fenced block is taken that a run would take from the same message
+ * (extractCode), and the rule begins with `fenced-block: `.
+ */
 export function pythonLines(grader: PythonGrader): LineGrader<z.output<typeof pythonSchema>> {
   return {
     understand: (line, place) => readLine(pythonSchema, line, place, PYTHON_FORM),
     grade: (requests) =>
       Promise.all(
         requests.map(async ({ id, code, tests = [], test = '', entryPoint = null, setup = '', uidSha = null }) => {
-          const { score, rule, masked } = await grader.grade(code, { tests, test, entryPoint, setup }, uidSha);
+          const { score, rule, masked } = await gradeMessage(grader, code, { tests, test, entryPoint, setup }, uidSha);
           return { id, score, rule, ...(masked === null ? {} : { masked }) };
         }),
       ),
   };
+}
+
+/** A verdict whose rule also says where the code stood. */
+type MessageVerdict = Pick<PythonVerdict, 'score' | 'masked'> & { readonly rule: string };
+
+/** The verdict on a program, or on the fenced block of a message that is none. A program with fences in its texts compiles. */
+async function gradeMessage(grader: PythonGrader, text: string, tests: PythonTests, uid: string | null): Promise<MessageVerdict> {
+  const whole = beginsWithFence(text) ? null : await grader.grade(text, tests, uid);
+  if (whole !== null && whole.rule !== 'does-not-compile' && whole.rule !== 'code-limit') return whole;
+  const block = fencedCode(text);
+  if (block === null) return whole ?? grader.grade(text, tests, uid);
+  const verdict = await grader.grade(block, tests, uid);
+  return { ...verdict, rule: `fenced-block: ${verdict.rule}` };
 }
 
 /** The rule that --grader names: strict, all tests must pass, when none is named; fraction, their share. @throws C3Error('input') */

@@ -44,6 +44,15 @@ export async function withLineModel<Result>(folder: string, adapter: string | nu
   }
 }
 
+/** The lines of an input in UTF-8, as they come, without the byte order mark that some editors and shells put first. */
+export async function* inputLines(input: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
+  let first = true;
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    yield first && line.startsWith('\ufeff') ? line.slice(1) : line;
+    first = false;
+  }
+}
+
 /**
  * Answers lines in order; those that have arrived are answered together. Empty lines are passed over.
  * @param understand a line as a request; `place` is how messages name it
@@ -75,7 +84,7 @@ export async function* answerLines<Request>(
 }
 
 async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly string[], void, undefined> {
-  const lines = createInterface({ input, crlfDelay: Infinity })[Symbol.asyncIterator]();
+  const lines = inputLines(input);
   let next = lines.next();
   for (;;) {
     const first = await next;

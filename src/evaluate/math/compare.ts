@@ -12,16 +12,19 @@ export interface Outcome {
   readonly how: string;
 }
 
-/** Of a leniently equal pair, the rule that made it so; null when it is equal exactly. */
+/** The rule that made a pair equal, such as `lenient, within 4 % of the gold`; null when it is equal as written. */
 type Match = { readonly how: string | null } | null;
 
 const EXACT: Match = { how: null };
+const WITHOUT_PERCENT: Match = { how: 'equal, percent sign left out' };
+const ROUNDED: Match = { how: 'lenient, rounds to the whole gold number' };
+const CHOICE: Match = { how: 'equal, letter case of a choice left out' };
 
 /** Compares a value with the gold value. @throws LimitReached */
 export function compareValues(gold: Value, answer: Value, grader: Grader, algebra: Algebra): Outcome {
   const match = new Comparison(grader, algebra).match(gold, answer);
   if (match === null) return { equal: false, how: difference(gold, answer, algebra) };
-  return { equal: true, how: match.how === null ? `equal ${kindName(gold, answer, algebra)}` : `lenient, ${match.how}` };
+  return { equal: true, how: match.how ?? `equal ${kindName(gold, answer, algebra)}` };
 }
 
 class Comparison {
@@ -56,7 +59,21 @@ class Comparison {
     if (gold.kind === 'text' && answer.kind === 'text') return gold.text === answer.text ? EXACT : null;
     if (gold.kind !== 'quantity' || answer.kind !== 'quantity') return null;
     if (sameUnit(gold, answer) && this.#algebra.equal(gold.value, answer.value)) return EXACT;
+    if (this.#equalWithoutPercent(gold, answer)) return WITHOUT_PERCENT;
+    if ((gold.choice === true || answer.choice === true) && this.#sameLetter(gold.value, answer.value)) return CHOICE;
     return this.#lenient ? this.#lenientQuantities(gold, answer) : null;
+  }
+
+  /** A percent sign that only one side writes may be left out, as a unit may: 50% is 50, and it is 0.5. */
+  #equalWithoutPercent(gold: Quantity, answer: Quantity): boolean {
+    if (gold.percent === answer.percent || gold.unit !== null || answer.unit !== null) return false;
+    const [signed, bareValue] = gold.percent ? [gold.unsigned, answer.value] : [answer.unsigned, gold.value];
+    return signed !== undefined && this.#algebra.equal(signed, bareValue);
+  }
+
+  #sameLetter(gold: Quotient, answer: Quotient): boolean {
+    const [first = '', second = ''] = [gold, answer].map((value) => this.#algebra.quotientKey(value).toLowerCase());
+    return first === second && /^1:1\*[a-z]\^1\/1\/1:1\*$/u.test(first);
   }
 
   /** A label that only one side gives says nothing; two different variables may still make the same equation. */
@@ -87,7 +104,7 @@ class Comparison {
       const answer = answers[at];
       const match = answer === undefined ? null : this.match(gold, answer);
       if (match === null) return null;
-      how = match.how ?? how;
+      how = furtherOf(how, match.how);
     }
     return { how };
   }
@@ -99,14 +116,17 @@ class Comparison {
     let how: string | null = null;
     for (const gold of expected) {
       let found: Match = null;
+      let foundAt = -1;
       for (const [at, answer] of rest.entries()) {
-        found = this.match(gold, answer);
-        if (found === null) continue;
-        rest.splice(at, 1);
-        break;
+        const match = this.match(gold, answer);
+        // What is equal as it is written goes before what is equal by a rule: in {50%, 50}, 50 is 50 and 0.5 is 50%.
+        if (match === null || (found !== null && match.how !== null)) continue;
+        [found, foundAt] = [match, at];
+        if (match.how === null) break;
       }
       if (found === null) return null;
-      how = found.how ?? how;
+      rest.splice(foundAt, 1);
+      how = furtherOf(how, found.how);
     }
     return { how };
   }
@@ -115,7 +135,7 @@ class Comparison {
     const exact = new Comparison('strict', this.#algebra);
     const kept: Value[] = [];
     for (const item of items) {
-      if (!kept.some((other) => exact.match(other, item) !== null)) kept.push(item);
+      if (!kept.some((other) => exact.match(other, item)?.how === null)) kept.push(item);
     }
     return kept;
   }
@@ -126,16 +146,15 @@ class Comparison {
     const hundred = algebra.number(whole(100));
     const [expected, given] = [gold, answer].map(({ value, percent }) => (percent ? algebra.times(value, hundred) : value));
     if (expected === undefined || given === undefined) return null;
-    if (algebra.equal(expected, given)) return { how: 'unit or percent sign left out' };
-    const names = [expected, given].map((value) => algebra.quotientKey(value).toLowerCase());
-    if (names[0] === names[1] && /^1:1\*[a-z]\^1\/1\/1:1\*$/u.test(names[0] ?? '')) return { how: 'letter case left out' };
+    if (algebra.equal(expected, given)) return { how: 'lenient, unit or percent sign left out' };
+    if (this.#sameLetter(expected, given)) return { how: 'lenient, letter case left out' };
     const goldSize = approximate(algebra, expected);
     const size = approximate(algebra, given);
     if (goldSize === null || size === null || (gold.written === 'fraction' && answer.written === 'fraction')) return null;
     const asFloats = isFloat(gold) && isFloat(answer);
-    if (asFloats && gold.written === 'whole') return roundHalfToEven(size) === goldSize ? { how: 'rounds to the whole gold number' } : null;
+    if (asFloats && gold.written === 'whole') return roundHalfToEven(size) === goldSize ? ROUNDED : null;
     if (!asFloats && goldSize < 0) return null;
-    return this.#isWithin(expected, given, goldSize, size) ? { how: 'within 4 % of the gold' } : null;
+    return this.#isWithin(expected, given, goldSize, size) ? { how: 'lenient, within 4 % of the gold' } : null;
   }
 
   /** |gold - answer| is at most 4 % of |gold|; exactly where both are rational, since 0.52 is just within of 0.5. */
@@ -146,6 +165,12 @@ class Comparison {
     const apart = plus(this.#algebra.budget, expected, negative(given));
     return 25n * magnitude(apart.numerator) * expected.denominator <= magnitude(expected.numerator) * apart.denominator;
   }
+}
+
+/** Of the rules that made parts equal, the one that goes further: a lenient one before another. */
+function furtherOf(first: string | null, second: string | null): string | null {
+  const isLenient = (how: string | null): boolean => how?.startsWith('lenient') === true;
+  return second === null || (isLenient(first) && !isLenient(second)) ? first : second;
 }
 
 const isFloat = ({ written }: Quantity): boolean => written === 'whole' || written === 'decimal';

@@ -17,6 +17,10 @@ export interface Quantity {
   readonly unit: string | null;
   readonly percent: boolean;
   readonly written: Written;
+  /** What stands before a percent sign: 50 of 50%. Absent where there is none, or where it closes one term of a sum. */
+  readonly unsigned?: Quotient;
+  /** True for a letter from A to J alone in brackets or in \text, as a choice is written. */
+  readonly choice?: boolean;
 }
 
 export interface Relation {
@@ -40,6 +44,8 @@ export type Value =
 const OPENING = /^(?:[([{]|\\\{)$/u;
 const CLOSING = /^(?:[)\]}]|\\\})$/u;
 const RELATION = /^(?:=|!=|<=|>=|<|>|in)$/u;
+/** As many choices as tests with several answers offer. */
+const CHOICE = /^[A-Ja-j]$/u;
 
 /** The value that an answer states. @throws Unreadable where it is compared as text, LimitReached */
 export function readValue(answer: string, algebra: Algebra): Value {
@@ -170,7 +176,13 @@ function member(tokens: readonly Token[], algebra: Algebra): Value {
     const number = chineseQuantity(tokens, algebra);
     return number ?? { kind: 'text', text: tokens.map(({ text }) => text.toLowerCase()).join(' ') };
   }
-  return quantity(tokens, algebra);
+  return first.prose && tokens.length === 1 ? letter(tokens, algebra) : quantity(tokens, algebra);
+}
+
+/** A name that is set apart as a choice is: in brackets or in \text. */
+function letter(tokens: readonly Token[], algebra: Algebra): Value {
+  const value = quantity(tokens, algebra);
+  return value.kind === 'quantity' && CHOICE.test(tokens[0]?.text ?? '') ? { ...value, choice: true } : value;
 }
 
 function inBrackets(open: string, inside: readonly Token[], close: string, algebra: Algebra): Value | null {
@@ -183,7 +195,7 @@ function inBrackets(open: string, inside: readonly Token[], close: string, algeb
   if (!several && (open === '(' || open === '{')) {
     const [only] = inside;
     // (A) is the choice A; (2 + 3) is an expression, as are brackets around anything that is no word.
-    return inside.length === 1 && only?.kind === 'name' ? member(inside, algebra) : null;
+    return inside.length === 1 && only?.kind === 'name' ? letter(inside, algebra) : null;
   }
   if (!/^[([]$/u.test(open) || !/^[)\]]$/u.test(close)) throw new Unreadable();
   const items = separators.map((part) => item(part, algebra));
@@ -251,8 +263,19 @@ function chineseQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
 function forked(tokens: readonly Token[], written: readonly Token[], unit: string | null, algebra: Algebra): Value {
   const { value, forked: twice, percent } = readExpression(tokens, algebra);
   const one: Quantity = { kind: 'quantity', value, unit, percent, written: writtenAs(written) };
+  const covered = percent && !twice && !isSum(tokens);
+  if (covered) return { ...one, unsigned: readExpression(tokens.slice(0, -1), algebra).value };
   if (!twice) return one;
   return { kind: 'list', items: [one, { ...one, value: readExpression(tokens, algebra, false).value }] };
+}
+
+/** Whether a plus or minus sign joins terms outside of all brackets. */
+function isSum(tokens: readonly Token[]): boolean {
+  let depth = 0;
+  return tokens.some((token, at) => {
+    depth += turn(token);
+    return at > 0 && depth === 0 && token.kind === 'symbol' && /^(?:[-+]|\+-|-\+)$/u.test(token.text);
+  });
 }
 
 function writtenAs(tokens: readonly Token[]): Written {

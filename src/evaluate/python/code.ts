@@ -11,8 +11,24 @@ const MAX_MESSAGE = 1 << 20;
  * else the whole message; as the published extraction, but a block's language word is never part of its code.
  */
 export function extractCode(message: string): string {
-  const text = message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n');
+  const text = bounded(message);
+  return fencedIn(text) ?? text;
+}
+
+/** The block that extractCode takes; null where the message holds none. */
+export function fencedCode(message: string): string | null {
+  return fencedIn(bounded(message));
+}
+
+/** Whether a text begins with a fence, as no program does. */
+export function beginsWithFence(text: string): boolean {
+  return /^\s*(?:```|~~~)/.test(text.slice(0, MAX_MESSAGE));
+}
+
+const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n');
+
+function fencedIn(text: string): string | null {
   const blocks = [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({ language: language.toLowerCase(), code }));
   const block = blocks.find(({ language }) => ['python', 'python3', 'py'].includes(language)) ?? blocks.find(({ language }) => language === '') ?? blocks[0];
-  return block?.code ?? text;
+  return block?.code ?? null;
 }

@@ -133,6 +133,7 @@ describe('an imported file', () => {
     const here = scene(t);
     const { buckets } = await imported(here, ['# written by hand', '', line(), '   ']);
     assert.equal(buckets.length, 1);
+    assert.equal((await imported(here, [`\ufeff${line()}`])).buckets.length, 1, 'a byte order mark comes first');
     const before = here.store.counts();
     await assert.rejects(imported(here, [line(), '# note', line({ ctx_hash: 'x' })]), /\.jsonl:3: ctx_hash must/);
     await assert.rejects(imported(here, [line(), line({ restart: { roles_topo: ['actor', 'reasoner'], role_outputs_prefix: {} } })]), /roles_topo of bucket 2 differs/);

@@ -31,6 +31,28 @@ describe('c3 grade --kind math', () => {
     ]);
   });
 
+  it('takes a percent sign and the case of a choice as its users write them, each by a named rule', async () => {
+    const input = lines(
+      { id: 1, gold: '50', prediction: '\\boxed{50\\%}' },
+      { id: 2, gold: '\\text{(B)}', prediction: 'Answer: b' },
+      { id: 3, gold: 'x', prediction: '\\boxed{X}' },
+      { id: 4, gold: '0.5', prediction: '\\boxed{50\\%}' },
+      { id: 5, gold: '0.5', prediction: '50' },
+    );
+    const { stdout, stderr } = await c3(folder, ['grade', '--kind', 'math'], { stdin: input });
+    assert.deepEqual(
+      answers(stdout).map(({ score, rule }) => [score, rule]),
+      [
+        [1, 'boxed: equal, percent sign left out'],
+        [1, 'answer-phrase: equal, letter case of a choice left out'],
+        [0, 'boxed: different expressions'],
+        [1, 'boxed: equal numbers'],
+        [0, 'whole-message: different numbers'],
+      ],
+      stderr,
+    );
+  });
+
   it('is strict unless told to be lenient, and masks a blank gold without stopping', async () => {
     const input = lines({ id: 1, gold: '3', prediction: '3.4' }, { id: 2, gold: ' ', prediction: '3' }, { id: 3, gold: '3', prediction: '3' });
     const scores = async (...more: string[]): Promise<unknown[]> => answers((await c3(folder, ['grade', '--kind', 'math', ...more], { stdin: input })).stdout).map(({ score }) => score);

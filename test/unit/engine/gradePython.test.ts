@@ -31,6 +31,33 @@ describe('c3 grade --kind python', () => {
     assert.deepEqual([d?.['id'], d?.['score'], d?.['rule'], typeof d?.['masked']], ['d', null, 'tests-broken', 'string']);
   });
 
+  it('takes the fenced block that a run takes, and names the rule; a program with fences is taken whole', async () => {
+    const tests = ['assert f(1) == 2'];
+    const right = 'def f(x):\n    return x + 1\n';
+    const wrong = 'def f(x):\n    return x\n';
+    // Fences in a program's own documentation are none of a message.
+    const documented = `def f(x):\n    \"\"\"\n\`\`\`python\nraise SystemExit\n\`\`\`\n    \"\"\"\n    return x + 1\n`;
+    const block = (code: string, language = 'python'): string => `\`\`\`${language}\n${code}\`\`\`\n`;
+    const cases: [code: string, score: number, rule: string][] = [
+      [block(right), 1, 'fenced-block: passed'],
+      [`Here it is:\n${block(right)}It adds one.`, 1, 'fenced-block: passed'],
+      [`Run pip first:\n${block('pip install x\n', 'bash')}${block(right)}${block(wrong)}`, 1, 'fenced-block: passed'],
+      [block(right, ''), 1, 'fenced-block: passed'],
+      [`\n\n${block(wrong)}`, 0, 'fenced-block: wrong-answer'],
+      [documented, 1, 'passed'],
+      [`So:\n${block('def f(:\n')}`, 0, 'fenced-block: does-not-compile'],
+      ['I do not know.', 0, 'does-not-compile'],
+      [right, 1, 'passed'],
+    ];
+    const input = lines(...cases.map(([code], id) => ({ id, code, tests })));
+    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python'], { stdin: input });
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(
+      answers(stdout).map(({ score, rule }) => [score, rule]),
+      cases.map(([, score, rule]) => [score, rule]),
+    );
+  });
+
   it('gives the share of passed tests where it is asked for', async () => {
     const input = lines({ id: 1, code: 'def f(x):\n    return 1', tests: ['assert f(1) == 1', 'assert f(2) == 2'] });
     assert.deepEqual(answers((await c3(folder, ['grade', '--kind', 'python', '--grader', 'fraction'], { stdin: input })).stdout), [{ id: 1, score: 0.5, rule: 'partly' }]);

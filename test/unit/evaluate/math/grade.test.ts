@@ -36,7 +36,8 @@ test('lenient accepts what the published grader was measured to accept, and name
   const cases: [string, string, 0 | 1, string][] = [
     ['3', '2.6', 1, 'rounds to the whole gold number'], ['3', '3.4', 1, 'rounds to the whole gold number'], ['3', '2.5', 0, ''], ['3', '3.5', 0, ''], ['100', '100.4', 1, 'rounds to the whole gold number'],
     ['0.5', '0.52', 1, 'within 4 % of the gold'], ['0.5', '0.5205', 0, ''], ['1.25', '1.3', 1, 'within 4 % of the gold'], ['1/2', '0.51', 1, 'within 4 % of the gold'], ['-3.1', '-3.05', 1, 'within 4 % of the gold'],
-    ['\\pi', '3.14', 1, 'within 4 % of the gold'], ['-\\pi', '-3.14', 0, ''], ['1/2', '13/25', 0, ''], ['50%', '50', 1, 'unit or percent sign left out'], ['5 cm', '5 m', 1, 'unit or percent sign left out'],
+    ['\\pi', '3.14', 1, 'within 4 % of the gold'], ['-\\pi', '-3.14', 0, ''], ['1/2', '13/25', 0, ''],
+    ['50%', '50 cm', 1, 'unit or percent sign left out'], ['5 cm', '5 m', 1, 'unit or percent sign left out'],
     ['2', '2.5', 1, 'rounds to the whole gold number'], ['4', '4.5', 1, 'rounds to the whole gold number'], ['[1,2)', '(1,2)', 0, ''], ['(3, 1)', '(3.4, 1)', 1, 'rounds to the whole gold number'], ['x', 'X', 1, 'letter case left out'],
   ];
   for (const [gold, prediction, score, how] of cases) {
