@@ -31,7 +31,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   score: { usage: 'score --model DIR [--adapter DIR]', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
   model: { usage: 'model FOLDER [--test] [--json]', summary: 'what a model folder holds; --test loads it and tries it', run: modelCommand },
-  plan: { usage: 'plan [CONFIG] [--override k=v ...] [--json]', summary: 'what a run would need of memory and cost at most', run: planCommand },
+  plan: { usage: 'plan [CONFIG] [--override k=v ...] [--json]', summary: 'what a run would need of memory, cost at most, and how long it would take', run: planCommand },
   doctor: { usage: 'doctor [--json]', summary: 'devices, versions, self-test, store health', run: doctor },
   bench: { usage: 'bench SUITE [--quick] [--config FILE] [--device NAME] [--out DIR] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
 };

@@ -30,7 +30,6 @@ import type { RunControl } from '../training/run.ts';
 import { examine } from './doctor.ts';
 import { inspectModel } from './modelFacts.ts';
 import { testModel } from './modelTest.ts';
-import { planRun } from './plan.ts';
 import { readRecipe, type Recipe } from './recipe.ts';
 import { EngineService } from './service.ts';
 import { VERSION } from './version.ts';
@@ -99,7 +98,7 @@ const runControl = (token: CancellationToken): RunControl => ({
 const recipeOf = ({ config, overrides }: StartRunParams): Promise<Recipe> => readRecipe(config, overrides, dirname(dirname(current().storePath)));
 
 connection.onRequest(StartRunRequest, (params, token) => answering(async () => current().run(await recipeOf(params), runControl(token), log)));
-connection.onRequest(PlanRequest, (params) => answering(async () => planRun(await recipeOf(params))));
+connection.onRequest(PlanRequest, (params) => answering(async () => current().plan(await recipeOf(params))));
 connection.onRequest(InspectModelRequest, ({ folder }) => answering(() => inspectModel(folder)));
 connection.onRequest(TestModelRequest, ({ folder, provider = 'cpu' }, token) =>
   answering(() =>

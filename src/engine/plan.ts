@@ -9,6 +9,7 @@ import type { TransformerConfig } from '../runtime/transformer.ts';
 import type { Provider } from '../shared/devices.ts';
 import type { MemoryPlan, RunBudget, RunPlan, WorkCost } from '../shared/models.ts';
 import { bytesWords } from '../shared/sizes.ts';
+import type { TimeEstimate } from '../shared/times.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import { configSchema, runAdapter, runSampling, type RunConfig } from '../training/config.ts';
@@ -17,13 +18,17 @@ import { availableMemory } from './machineMemory.ts';
 import { probeProvider } from './probing.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from './recipe.ts';
 
-/** What a plan is made of beside the configuration. */
-export interface PlanInputs {
-  readonly model: TransformerConfig;
+/** What a run works with beside its configuration and its model. */
+export interface RunInputs {
   readonly protocol: Protocol;
   readonly tokenizer: Tokenizer;
   readonly render: Renderer;
   readonly data: RunData;
+}
+
+/** What a memory plan is made of beside the configuration. */
+export interface PlanInputs extends RunInputs {
+  readonly model: TransformerConfig;
   /** Where it will compute. */
   readonly provider: Provider;
 }
@@ -38,16 +43,22 @@ const SMALLER_SHARES = [2, 4, 8];
 const FEWEST_NEW_TOKENS = 16;
 const ADVISED_RANK = 16;
 
-/** Plans a run without loading its model. @throws C3Error as starting it would, where configuration, data or tokenizer cannot be used */
-export async function planRun(recipe: Recipe): Promise<RunPlan> {
+/**
+ * Plans a run before it starts.
+ * @param timeOf estimates how long it would take; asked only where the memory suffices
+ * @throws C3Error as starting it would, where configuration, data or tokenizer cannot be used
+ */
+export async function planRun(recipe: Recipe, timeOf: (inputs: RunInputs) => Promise<TimeEstimate | null>): Promise<RunPlan> {
   const { config, modelFolder } = recipe;
   const [tokenizer, data, protocol] = [await loadTokenizer(modelFolder), await loadData(recipe), protocolOf(recipe)];
   const render = rendererOf(await readRendering(modelFolder, tokenizer, config.chat));
-  return { memory: await planHere(recipe, { protocol, tokenizer, render, data }), budget: runBudget(config, protocol, data) };
+  const inputs = { protocol, tokenizer, render, data };
+  const memory = await planHere(recipe, inputs);
+  return { memory, budget: runBudget(config, protocol, data), seconds: lacking(memory) === null ? await timeOf(inputs) : null };
 }
 
 /** The memory plan of a run on this machine, on the device that it will compute on. @throws C3Error('model') where config.json cannot be used */
-export async function planHere({ config, modelFolder }: Recipe, inputs: Omit<PlanInputs, 'model' | 'provider'>): Promise<MemoryPlan> {
+export async function planHere({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<MemoryPlan> {
   const model = await loadConfig(modelFolder);
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
   const { provider = 'cpu' } = settings;
@@ -118,11 +129,22 @@ const sumOf = (costs: readonly WorkCost[]): WorkCost =>
   }));
 
 /** Tokens of the longest context at each position, before any message stands in it. */
-function longestPrompts({ protocol, tokenizer, render, data }: PlanInputs): readonly number[] {
+function longestPrompts({ protocol, tokenizer, render, data }: RunInputs): readonly number[] {
   const longest = [...data.train, ...data.evaluation].map(({ question }) => question).sort((a, b) => b.length - a.length).slice(0, COUNTED);
   return protocol.occurrences.map(({ position, ancestors }) => {
     const none = new Map(ancestors.map((ancestor) => [ancestor, '']));
     return Math.max(1, ...longest.map((question) => tokenizer.encode(render(renderContext(protocol, position, question, none))).length));
+  });
+}
+
+/** Tokens of the messages of an episode and of their contexts: questions at their longest, every message half as long as it may get. */
+export function messageLengths(config: RunConfig, inputs: RunInputs & Pick<PlanInputs, 'model'>): readonly { readonly promptTokens: number; readonly newTokens: number }[] {
+  const { protocol, model } = inputs;
+  const prompts = longestPrompts(inputs);
+  const half = (position: number): number => Math.ceil(samplingOf({ protocol, sampling: runSampling(config) }, position).maxNewTokens / 2);
+  return protocol.occurrences.map(({ position, ancestors }) => {
+    const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + half(ancestor), 0);
+    return { promptTokens: Math.min(context, model.maxPositions), newTokens: half(position) };
   });
 }
 

@@ -2,6 +2,7 @@
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../shared/models.ts';
 import { oneLine } from '../shared/oneLine.ts';
 import { bytesWords, countWords } from '../shared/sizes.ts';
+import { estimateWords } from '../shared/times.ts';
 
 const LONGEST = 200;
 const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'host', device: 'accelerator' };
@@ -26,8 +27,8 @@ export function factsTable(facts: ModelFacts): string {
 /** One step of a self-test: its name, what came out, how long it took. */
 export const stepLine = ({ name, passed, seconds, detail }: SelfTestStep): string => `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${oneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
 
-/** Items and totals, advice, then what the run may cost. */
-export function planTable({ memory, budget }: RunPlan): string {
+/** Items and totals, advice, then what the run may cost and how long it may take. */
+export function planTable({ memory, budget, seconds }: RunPlan): string {
   const items = memory.items.map(({ name, place, bytes }) => row(name, PLACES[place], bytesWords(bytes)));
   const totals = memory.totals.map(({ place, bytes, available, fits }) => {
     const verdict = fits === null ? 'how much there is, is not known' : `${fits ? 'fits' : 'DOES NOT FIT'} in ${bytesWords(available ?? 0)}`;
@@ -39,7 +40,7 @@ export function planTable({ memory, budget }: RunPlan): string {
   const table = [columns, cells('a step', budget.perStep), cells('an evaluation', budget.perEvaluation), cells(`in all, ${String(budget.steps)} steps`, budget.total)];
   const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
   const aligned = table.map((line) => line.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  '));
-  return ['Memory, at most', ...items, ...totals, ...memory.advice, '', 'Cost, at most', ...aligned.map((line) => `  ${line}`)].join('\n');
+  return ['Memory, at most', ...items, ...totals, ...memory.advice, '', 'Cost, at most', ...aligned.map((line) => `  ${line}`), '', `Time: ${estimateWords(seconds)}`].join('\n');
 }
 
 const row = (name: string, place: string, bytes: string): string => `  ${name.padEnd(40)}${place.padEnd(12)}${bytes.padStart(9)}`;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { renderingSchema, type Rendering } from '../policy/rendering.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { Instance } from '../shared/records.ts';
+import type { StoreReader } from '../store/types.ts';
 import { loadInstances } from '../tasks/load.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../tasks/overlap.ts';
 import { generateSplit } from '../tasks/split.ts';
@@ -82,6 +83,11 @@ function reasonOf(error: unknown): string {
 }
 
 export const protocolOf = (recipe: Recipe): Protocol => parseProtocol(recipe.protocolText, recipe.protocolSource);
+
+/** The protocol of a stored run. @throws C3Error('input') for an unknown run */
+export function protocolOfRun(store: Pick<StoreReader, 'runConfig'>, run: string): Protocol {
+  return protocolOf(parseRecipe(store.runConfig(run), run));
+}
 
 export interface RunData {
   readonly train: readonly Instance[];

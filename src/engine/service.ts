@@ -12,11 +12,11 @@ import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationRe
 import { AS_RECORDED } from '../shared/continuation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/contextTokens.ts';
+import type { RunPlan } from '../shared/models.ts';
 import type { BucketView, Replay, RunSummary } from '../shared/records.ts';
 import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/taxonomy.ts';
 import { openStoreForReading, type StoreReader } from '../store/reader.ts';
 import { openStoreForWriting, type Label, type StoreWriter } from '../store/writer.ts';
-import type { Protocol } from '../team/protocol.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
 import { judgesStates } from '../training/methods/methods.ts';
@@ -32,11 +32,13 @@ import { exportWeights, type WeightFormat } from './exportWeights.ts';
 import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
 import { ModelPool, type LentPolicy, type LoadedModel, type WeightsFinder } from './models.ts';
 import { paced } from './pace.ts';
-import { memoryLine, planHere, shortage } from './plan.ts';
-import { loadData, parseRecipe, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
+import { memoryLine, planHere, planRun, shortage } from './plan.ts';
+import { loadData, parseRecipe, protocolOf, protocolOfRun, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
 import { TaxonomyDesk } from './taxonomyDesk.ts';
 import { taxonomyReport, type TaxonomyReport } from './taxonomyReport.ts';
 import { readBuckets } from './taxonomyView.ts';
+import { Timing } from './timing.ts';
+import { checkLength } from './typedLength.ts';
 import { Weights } from './weights.ts';
 import { loadingWords } from './words.ts';
 
@@ -49,6 +51,7 @@ export class EngineService {
   private readonly taxonomies = new TaxonomyDesk();
   private readonly snapshotFolder: string;
   private readonly weights: Weights;
+  private readonly timing: Timing;
   private store: StoreWriter | undefined;
   private running = false;
   private closing = false;
@@ -58,6 +61,7 @@ export class EngineService {
   constructor(storePath: string) {
     this.storePath = storePath;
     this.snapshotFolder = join(dirname(storePath), 'snapshots');
+    this.timing = new Timing(storePath, this.models);
     this.weights = new Weights(this.models, this.snapshotFolder);
   }
 
@@ -95,6 +99,11 @@ export class EngineService {
     } finally {
       own?.close();
     }
+  }
+
+  /** What a run would need, cost and take. A small model is tried for a moment where no earlier run tells how fast it goes. @throws C3Error as starting it would */
+  plan(recipe: Recipe): Promise<RunPlan> {
+    return this.tracked(planRun(recipe, (inputs) => this.timing.ofPlan(recipe, inputs)));
   }
 
   /** Trains or evaluates. Nothing is stored before data and model are loaded. @throws C3Error('engine') while another run is going on in this engine; CancelledError */
@@ -142,13 +151,14 @@ export class EngineService {
     }
     const unscored = evaluatorProblem(recipe.config.evaluator, [...data.train, ...data.evaluation]);
     if (unscored !== null) throw new C3Error('input', unscored);
-    const plan = await planHere(recipe, { protocol, tokenizer: await this.models.tokenizer(recipe.modelFolder), render: rendererOf(rendering), data });
+    const inputs = { protocol, tokenizer: await this.models.tokenizer(recipe.modelFolder), render: rendererOf(interrupted === null ? rendering : interrupted.recipe.rendering), data };
+    const plan = await planHere(recipe, inputs);
     const short = shortage(plan);
     // A run that has begun was let begin; its configuration can no longer be changed.
     if (short !== null && interrupted === null) throw new C3Error('input', short);
-    const work = async ({ runtime, tokenizer, info, remark }: LoadedModel, evaluator: Evaluator): Promise<RunSummary> => {
+    const work = async (model: LoadedModel, evaluator: Evaluator): Promise<RunSummary> => {
+      const [{ runtime, tokenizer, info, remark }, { render }] = [model, inputs];
       if (remark !== null) onRemark(remark);
-      const render = rendererOf(interrupted === null ? rendering : interrupted.recipe.rendering);
       const { maxPositions } = info.config;
       if (interrupted === null) checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
       const store = this.writer();
@@ -169,13 +179,14 @@ export class EngineService {
         modelFolder: recipe.modelFolder,
         snapshotFolder: this.snapshotFolder,
         clock: () => performance.now() / 1000,
+        expected: await this.timing.announce(recipe, inputs, model, interrupted === null ? 0 : store.run(interrupted.id).steps, control, onRemark),
         now: () => new Date().toISOString(),
       };
       if (interrupted !== null) return resumeTraining(interrupted.id, recipe.config, dependencies, control);
       return runTraining(`${recipe.config.method}-${String(recipe.config.seed)}-${randomUUID().slice(0, 8)}`, recipe.config, dependencies, control);
     };
     const onProgress = (done: number, total: number): void => {
-      control.onProgress({ run: null, stage: 'load', done, total, metrics: null, message: loadingWords(done, total) });
+      control.onProgress({ run: null, stage: 'load', done, total, metrics: null, remainingSeconds: null, message: loadingWords(done, total) });
     };
     return this.evaluators.using(recipe.config, (evaluator) => this.models.exclusively(recipe, (model) => work(model, evaluator), { onProgress, cancelled: control.cancelled }));
   }
@@ -375,25 +386,10 @@ export class EngineService {
   }
 }
 
-/** @throws C3Error('input') for an unknown run */
-function protocolOfRun(store: StoreReader, run: string): Protocol {
-  return protocolOf(parseRecipe(store.runConfig(run), run));
-}
-
 /** Who holds the writer lock is the only one who runs anything: a run that still says so was left by a process that is gone. */
 function endAbandoned(store: StoreWriter): void {
   for (const { id, status } of store.runs(0, store.countRuns())) {
     // No time of an end: nobody knows it, and such a run is shown as interrupted.
     if (status === 'running') store.updateRunStatus(id, 'failed', null, null);
-  }
-}
-
-/** @throws C3Error('input') when a typed message and its context exceed the model's positions */
-function checkLength(text: string, context: string, { tokenizer, info }: LentPolicy): void {
-  const tokens = tokenizer.encode(text).length + 1;
-  const contextTokens = tokenizer.encode(context).length;
-  const { maxPositions } = info.config;
-  if (contextTokens + tokens > maxPositions) {
-    throw new C3Error('input', `The text has ${String(tokens)} tokens and its context ${String(contextTokens)}, together more than the model's ${String(maxPositions)} positions; shorten it.`);
   }
 }

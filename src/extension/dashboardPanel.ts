@@ -177,7 +177,7 @@ export class Dashboard {
       compared,
       ledger: reader.latestLedger(run.id),
       outcomes,
-      live: current?.run === run.id ? { stage: current.stage, done: current.done, total: current.total } : null,
+      live: current?.run === run.id ? { stage: current.stage, done: current.done, total: current.total, remainingSeconds: current.remainingSeconds } : null,
     };
   }
 }

@@ -33,7 +33,7 @@ export function activate(context: ExtensionContext): void {
   const runs = new RunController(engine, store, log);
   const modelFolders = new ModelFolders(context.workspaceState);
   const services = { modelFolders, extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store), thresholds: new RememberedThresholds(context.workspaceState) };
-  const tree = new RunsTree(store, log, context.workspaceState);
+  const tree = new RunsTree(store, runs, log, context.workspaceState);
   const buckets = new BucketsTree(store, context.workspaceState);
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });

@@ -1,6 +1,7 @@
 /** A run's plan as a document that is read beside its configuration: narrow, with the verdict first. */
 import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../shared/models.ts';
 import { bytesWords } from '../shared/sizes.ts';
+import { basisWords, spanWords } from '../shared/times.ts';
 import { wrapped } from './wrapped.ts';
 
 const WIDTH = 60;
@@ -9,7 +10,7 @@ const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', dev
 const ROLE = 20;
 
 /** @param name of the configuration's file */
-export function planReport(name: string, { memory, budget }: RunPlan): string {
+export function planReport(name: string, { memory, budget, seconds }: RunPlan): string {
   const advice = memory.advice.flatMap((sentence, index) => wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${String(index + 1)}.`.padEnd(4) : '    '}${line}`));
   return [
     `C3 plan of ${name}`,
@@ -19,7 +20,15 @@ export function planReport(name: string, { memory, budget }: RunPlan): string {
     'Cost, at most',
     ...costLines(budget),
     '',
+    ...timeLines(seconds),
+    '',
   ].join('\n');
+}
+
+function timeLines(seconds: RunPlan['seconds']): string[] {
+  if (seconds === null) return ['Time', '  not known before the run has shown its pace'];
+  const { value, low, high } = seconds;
+  return [`Time: about ${spanWords(value)}`, ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, WIDTH - 2).map((line) => `  ${line}`)];
 }
 
 function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fits }: MemoryTotal): string[] {

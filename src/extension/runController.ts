@@ -8,7 +8,7 @@ import type { Engine } from './engine.ts';
 import type { EngineClient } from './engineClient.ts';
 import type { Log } from './log.ts';
 import { report } from './report.ts';
-import { overallPercent, stageWords } from './runWords.ts';
+import { overallPercent, progressWords } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 /** What the engine is asked for; it answers at the end of the run. */
@@ -97,7 +97,7 @@ export class RunController {
         if (this.latest === null || cancellation.token.isCancellationRequested) return;
         // The editor only adds to the bar, and a stage may count anew (greedy, then sampled).
         const percent = Math.max(shown, overallPercent(this.latest));
-        progress.report({ message: stageWords(this.latest), increment: percent - shown });
+        progress.report({ message: progressWords(this.latest), increment: percent - shown });
         shown = percent;
       }));
       try {

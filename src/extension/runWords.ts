@@ -1,6 +1,7 @@
 /** How runs are put in words outside the panels. */
 import type { RunProgress } from '../shared/engineProtocol.ts';
 import type { Episode, Step } from '../shared/records.ts';
+import { remainingWords } from '../shared/times.ts';
 import { isResumable } from '../shared/runStatus.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 
@@ -17,15 +18,22 @@ export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | '
   return stage === 'train' ? `${STAGES[stage]}, step ${String(done)} of ${String(total)}` : `${STAGES[stage]}, ${String(done)} of ${String(total)}`;
 }
 
+/** The stage of a run with what remains of the whole run, where that is known. */
+export function progressWords(progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'remainingSeconds'>): string {
+  const remaining = remainingWords(progress.remainingSeconds);
+  return `${stageWords(progress)}${remaining === '' ? '' : `, ${remaining}`}`;
+}
+
 /** Where a whole run stands, in percent; stages are given shares, for nobody knows beforehand how long each takes. */
 export function overallPercent({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): number {
   const [from, to] = SHARES[stage];
   return from + (total === 0 ? 0 : ((to - from) * done) / total);
 }
 
-/** What stands beside a run in the tree. */
-export function runDescription({ run, status }: Pick<RunNode, 'run' | 'status'>): string {
-  const steps = `${isResumable(status) ? `${status}, ` : ''}${String(run.steps)} of ${String(run.plannedSteps)} steps`;
+/** What stands beside a run in the tree. @param current the newest word on the run that goes on, whichever it is */
+export function runDescription({ run, status }: Pick<RunNode, 'run' | 'status'>, current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null): string {
+  const remaining = status === 'running' && current?.run === run.id ? remainingWords(current.remainingSeconds) : '';
+  const steps = `${isResumable(status) ? `${status}, ` : ''}${String(run.steps)} of ${String(run.plannedSteps)} steps${remaining === '' ? '' : `, ${remaining}`}`;
   const before = run.summary?.accuracy.before ?? null;
   const after = run.summary?.accuracy.after ?? null;
   return before === null || after === null ? steps : `${steps}, ${percent(before.value)} → ${percent(after.value)}`;

@@ -7,6 +7,7 @@ import { OlderStoreError } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
 import { askForFilter } from './filterRuns.ts';
 import type { Log } from './log.ts';
+import type { RunController } from './runController.ts';
 import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
 import { allRuns, childrenOf, findRound, Limits, parentOf, runOfNode, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
@@ -27,25 +28,30 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<RunsNode | undefined>());
   private readonly store: StoreAccess;
+  private readonly running: RunController;
   private readonly log: Log;
   private readonly limits = new Limits();
   private readonly view: TreeView<RunsNode>;
   private readonly memory: Memento;
   private readonly chosen = this.disposables.add(new EventEmitter<string>());
   private problem: string | null = null;
+  /** The item of the run that goes on, with the words that it was last shown with. */
+  private live: { readonly node: RunNode; words: string } | null = null;
   private filter: RunsFilter;
   /** Names the run of an item that was selected. */
   readonly onDidChooseRun = this.chosen.event;
   readonly onDidChangeTreeData = this.changed.event;
 
   /** @param memory keeps the filter for the next window */
-  constructor(store: StoreAccess, log: Log, memory: Memento) {
+  constructor(store: StoreAccess, running: RunController, log: Log, memory: Memento) {
     this.store = store;
+    this.running = running;
     this.log = log;
     this.memory = memory;
     const kept = memory.get<unknown>(FILTER_KEY);
     this.filter = isRunsFilter(kept) ? kept : NO_FILTER;
     this.disposables.add(store.onDidChange(() => { this.refresh(); }));
+    this.disposables.add(running.onDidChange(() => { this.follow(); }));
     this.view = this.disposables.add(window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }));
     this.disposables.add(this.view.onDidChangeSelection(({ selection: [node] }) => {
       const run = node === undefined ? undefined : runOfNode(node);
@@ -117,11 +123,35 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
 
   getTreeItem(node: RunsNode): TreeItem {
     switch (node.kind) {
-      case 'run': return runItem(node);
+      case 'run': return this.runItem(node);
       case 'round': return roundItem(node);
       case 'episode': return episodeItem(node);
       case 'more': return moreItem(node);
     }
+  }
+
+  /** Draws the item of the run that goes on again where its words have changed; the rest of the tree follows the store. */
+  private follow(): void {
+    const { live, running: { current } } = this;
+    if (live === null || live.node.run.id !== current?.run) return;
+    const words = runDescription(live.node, current);
+    if (words === live.words) return;
+    live.words = words;
+    this.changed.fire(live.node);
+  }
+
+  private runItem(node: RunNode): TreeItem {
+    const { run, status } = node;
+    const description = runDescription(node, this.running.current);
+    if (status === 'running') this.live = { node, words: description };
+    const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
+    item.id = node.id;
+    item.iconPath = RUN_ICONS[status];
+    item.description = description;
+    item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
+    item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${description}` };
+    item.contextValue = `run ${status}`;
+    return item;
   }
 
   dispose(): void {
@@ -142,18 +172,6 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     // A message stands in the place of the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
   }
-}
-
-function runItem(node: RunNode): TreeItem {
-  const { run, status } = node;
-  const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
-  item.id = node.id;
-  item.iconPath = RUN_ICONS[status];
-  item.description = runDescription(node);
-  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
-  item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${runDescription(node)}` };
-  item.contextValue = `run ${status}`;
-  return item;
 }
 
 function roundItem(node: RoundNode): TreeItem {

@@ -2,6 +2,7 @@
 import { StatusBarAlignment, window } from 'vscode';
 import { Disposables } from './disposables.ts';
 import type { RunController } from './runController.ts';
+import { remainingWords } from '../shared/times.ts';
 import { stageWords } from './runWords.ts';
 
 /** Shows the item while a run goes on. */
@@ -18,7 +19,8 @@ export function createStatusBar(runs: RunController): Disposables {
     }
     const stage = runs.current === null ? 'starting' : stageWords(runs.current).toLowerCase();
     const earned = runs.currentReturn === null ? '' : `, return ${runs.currentReturn.toFixed(2)}`;
-    item.text = `$(loading~spin) C3: ${stage}${earned}`;
+    const remaining = remainingWords(runs.current?.remainingSeconds ?? null);
+    item.text = `$(loading~spin) C3: ${stage}${earned}${remaining === '' ? '' : `, ${remaining}`}`;
     item.show();
   };
   disposables.add(runs.onDidChange(draw));

@@ -44,6 +44,8 @@ export interface LiveProgress {
   readonly stage: RunStage;
   readonly done: number;
   readonly total: number;
+  /** Null until it is known. */
+  readonly remainingSeconds: number | null;
 }
 
 /** What a run reached, and what training it took: a point of the Pareto chart. */

@@ -41,6 +41,8 @@ export interface RunProgress {
   readonly total: number;
   /** Metrics of the step that just ended; null elsewhere. */
   readonly metrics: StepMetrics | null;
+  /** Until the end of the run, never negative; null until it is known. */
+  readonly remainingSeconds: number | null;
   readonly message: string;
 }
 

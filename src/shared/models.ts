@@ -1,4 +1,5 @@
 /** What is known of a model folder, and what running it takes: plain data between engine, command line and editor. */
+import type { TimeEstimate } from './times.ts';
 
 /** A model folder as its files describe it; nothing of the weights is loaded for this. */
 export interface ModelFacts {
@@ -93,4 +94,6 @@ export interface RunBudget {
 export interface RunPlan {
   readonly memory: MemoryPlan;
   readonly budget: RunBudget;
+  /** How long it would take; null where that is not known, or where the memory does not suffice. */
+  readonly seconds: TimeEstimate | null;
 }

@@ -20,6 +20,7 @@ import { evaluate, instanceMeans, samplesOf, solved } from './evaluation.ts';
 import { samplingProblem, sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
 import { judgesStates, methodRemarks } from './methods/methods.ts';
+import { Remaining, runWork, type ExpectedPace } from './remaining.ts';
 import { restoreTraining, snapshotAfter } from './restore.ts';
 import { runInstances } from './room.ts';
 import { treeValues } from './states.ts';
@@ -44,8 +45,10 @@ export interface RunDependencies {
   readonly modelFolder: string;
   /** Where the weights of this run's snapshots and its checkpoints are kept. */
   readonly snapshotFolder: string;
-  /** Seconds, for the ledger only. */
+  /** Seconds, for the ledger and for whoever watches. */
   readonly clock: () => number;
+  /** Before the run has shown a pace of its own, for whoever watches. */
+  readonly expected: ExpectedPace;
   /** The time of day as ISO 8601, for the run's row only. */
   readonly now: () => string;
 }
@@ -122,6 +125,7 @@ class Run {
   private readonly account: CostAccount;
   private readonly environment: number;
   private readonly learning: LearnInput;
+  private readonly remaining: Remaining;
 
   constructor(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl) {
     const { store, runtime, protocol, clock } = dependencies;
@@ -131,6 +135,7 @@ class Run {
     this.control = control;
     this.account = new CostAccount(store, id, protocol, clock);
     this.environment = store.environmentId(runtime.environment);
+    this.remaining = new Remaining(runWork(config, dependencies.evaluation.length, store.run(id).steps), dependencies.expected, clock);
     this.learning = { ...dependencies, run: id, config, cancelled: control.cancelled };
   }
 
@@ -177,6 +182,7 @@ class Run {
     // Fewer than asked for where there are fewer: the same question twice in one step would only repeat the same numbers.
     const perStep = Math.min(config.instances_per_step, train.length);
     for (let iteration = finished + 1; iteration <= config.steps; iteration++) {
+      this.remaining.begin();
       // Messages that are stored already were sampled before an interruption.
       if (store.countEpisodes({ run: this.id, phase: 'train', iteration }) === 0) {
         await this.sample(iteration, snapshot, Array.from({ length: perStep }, (_, index) => train[((iteration - 1) * perStep + index) % train.length]).flatMap((instance) => instance ?? []));
@@ -190,6 +196,7 @@ class Run {
       // A step without any credited message gives the same weights again.
       if (snapshot !== base && snapshot !== trained) await runtime.releaseSnapshot(snapshot);
       snapshot = trained;
+      this.remaining.trained();
       this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${meanReturn.toFixed(3)}${masked === 0 ? '' : `, ${String(masked)} episodes not scored`}`, metrics);
     }
     return snapshot;
@@ -283,6 +290,8 @@ class Run {
     const samples = samplesOf({ kind, samples: asked });
     const stored = store.episodes({ run: this.id, phase: 'evaluate', iteration: number, offset: 0, limit: evaluation.length * samples });
     const known = instanceMeans(stored.map((episode) => solved(episode.return, scored)), samples);
+    this.remaining.skip(stored.length);
+    this.remaining.begin();
     this.progress(stage, known.length, evaluation.length, `Evaluating ${kind}, ${when} training`);
     const measured = await evaluate(
       { protocol, render, policy: this.policy(snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, samples, batch },
@@ -297,6 +306,7 @@ class Run {
             recordSubtree(store, roots, protocol, round);
             this.account.settle(roots);
           });
+          this.remaining.evaluated(roots.length);
           this.progress(stage, known.length + done, evaluation.length, `Evaluating ${kind}, ${when} training: ${String(known.length + done)} of ${String(evaluation.length)}`);
         },
       },
@@ -316,7 +326,7 @@ class Run {
   }
 
   private progress(stage: RunStage, done: number, total: number, message: string, metrics: StepMetrics | null = null): void {
-    this.control.onProgress({ run: this.id, stage, done, total, metrics, message });
+    this.control.onProgress({ run: this.id, stage, done, total, metrics, remainingSeconds: this.remaining.seconds(), message });
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a run achieved and what it cost. */
 import type { DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
 import type { Interval, Ledger, RunSummary } from '../../src/shared/records.ts';
+import { remainingWords } from '../../src/shared/times.ts';
 import { h } from '../common/dom.ts';
 import { count, duration, NOT_MEASURED, percent1, percentBounds, points } from '../common/format.ts';
 
@@ -11,7 +12,8 @@ export function stageWords({ run, live }: DashboardSnapshot): string {
   const steps = `step ${count(run.steps)} of ${count(run.plannedSteps)}`;
   if (live === null) return `${run.method}, seed ${String(run.seed)}, ${steps}`;
   const place = live.stage === 'train' ? steps : `${count(live.done)} of ${count(live.total)}`;
-  return `${run.method}, seed ${String(run.seed)}, ${STAGES[live.stage]}, ${place}`;
+  const remaining = remainingWords(live.remainingSeconds);
+  return `${run.method}, seed ${String(run.seed)}, ${STAGES[live.stage]}, ${place}${remaining === '' ? '' : `, ${remaining}`}`;
 }
 
 /** Accuracy and pass@1, before and after, each with its interval. */

@@ -6,11 +6,10 @@ import { generateLines } from '../generateLines.ts';
 import { withLineModel } from '../lineModel.ts';
 import { inspectModel } from '../modelFacts.ts';
 import { testModel } from '../modelTest.ts';
-import { planRun } from '../plan.ts';
 import { factsTable, planTable, stepLine } from '../planWords.ts';
 import { readRecipe } from '../recipe.ts';
 import { scoreLines } from '../scoreLines.ts';
-import { JSON_FLAG, loadingPrinter, print, type CommandContext } from './support.ts';
+import { JSON_FLAG, loadingPrinter, print, STORE, storePath, withService, type CommandContext } from './support.ts';
 
 const MODEL = { model: { type: 'string' }, adapter: { type: 'string' } } as const;
 const asJson = ({ values }: ParsedArguments): boolean => values['json'] === true;
@@ -42,11 +41,11 @@ export async function modelCommand(args: readonly string[], context: CommandCont
 }
 
 /** Prints what a run would need and cost. A plan that does not fit is printed like any other. @throws C3Error as `c3 run` would, for a configuration that cannot be used */
-export async function planCommand(args: readonly string[], { folder }: CommandContext): Promise<void> {
-  const parsed = readArguments('plan', args, { ...JSON_FLAG, override: { type: 'string', multiple: true } }, 1);
+export async function planCommand(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('plan', args, { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true } }, 1);
   const overrides = parsed.values['override'];
-  const recipe = await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], folder);
-  const plan = await planRun(recipe);
+  const recipe = await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder);
+  const plan = await withService(storePath(parsed, context), (service) => service.plan(recipe));
   print(asJson(parsed) ? JSON.stringify(plan) : planTable(plan));
 }
 

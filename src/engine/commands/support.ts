@@ -5,6 +5,7 @@ import { text, type ParsedArguments } from '../arguments.ts';
 import type { LoadControl } from '../models.ts';
 import { DEFAULT_STORE } from '../places.ts';
 import { EngineService } from '../service.ts';
+import { remainingWords } from '../../shared/times.ts';
 import { loadingWords } from '../words.ts';
 
 export interface CommandContext {
@@ -56,16 +57,18 @@ export function loadingPrinter({ cancelled }: CommandContext): LoadControl {
 }
 
 /** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
-export function progressPrinter(): (progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'>) => void {
+export function progressPrinter(): (progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'> & { readonly remainingSeconds?: number | null }) => void {
   const terminal = process.stderr.isTTY;
   let lastTenth = '';
-  return ({ stage, done, total, message }) => {
+  return ({ stage, done, total, message, remainingSeconds = null }) => {
+    const remaining = remainingWords(remainingSeconds);
+    const line = `${message}${remaining === '' ? '' : `, ${remaining}`}`;
     if (terminal) {
-      process.stderr.write(`\r\u001b[2K${message}${stage !== 'train' && done === total ? '\n' : ''}`);
+      process.stderr.write(`\r\u001b[2K${line}${stage !== 'train' && done === total ? '\n' : ''}`);
       return;
     }
     const tenth = `${message.split(':')[0] ?? ''}:${String(Math.floor((10 * done) / Math.max(1, total)))}`;
-    if (stage === 'train' ? done % Math.max(1, Math.round(total / 20)) === 0 : tenth !== lastTenth) note(message);
+    if (stage === 'train' ? done % Math.max(1, Math.round(total / 20)) === 0 : tenth !== lastTenth) note(line);
     lastTenth = tenth;
   };
 }

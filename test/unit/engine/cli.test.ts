@@ -41,8 +41,9 @@ describe('c3 run', () => {
     assert.deepEqual(Object.keys(document['tokens'] ?? {}).sort(), ['completion', 'prompt', 'reused']);
     for (const measure of ['accuracy', 'passAt1']) for (const when of ['before', 'after']) assert.ok(isInterval(field(document[measure], when)), measure);
     assert.ok(typeof document['seconds'] === 'number' && document['seconds'] > 0);
-    assert.match(ran.stderr, /Evaluating greedy, before training: 4 of 4\n/);
-    assert.match(ran.stderr, /Step 2 of 2: mean return 0\.\d+\n/);
+    assert.match(ran.stderr, /Evaluating greedy, before training: 4 of 4, (about \d+ \w+|a few seconds) left\n/);
+    assert.match(ran.stderr, /Step 2 of 2: mean return 0\.\d+, (about \d+ \w+|a few seconds) left\n/);
+    assert.match(ran.stderr, /^Time: about .*, from a short trial of the model on this machine$[\s\S]*^Evaluating greedy, before training/m);
   });
 
   it('takes GSM8K-form data to the end: questions, gold answers and scores', () => {

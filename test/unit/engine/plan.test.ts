@@ -34,7 +34,7 @@ after(() => {
 
 describe('the budget', () => {
   it('of the bundled run, counted by hand', async () => {
-    const { budget, memory } = await planRun(await readRecipe(null, ['steps=36', 'device.threads=1'], workspace));
+    const { budget, memory } = await planRun(await readRecipe(null, ['steps=36', 'device.threads=1'], workspace), () => Promise.resolve(null));
     // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512 greedily and 512 by sampling, twice.
     assert.deepEqual(budget.perStep.decisions, { reasoner: 64, actor: 256 });
     assert.equal(budget.perStep.evaluatorCalls, 256);
@@ -96,9 +96,11 @@ describe('a run that does not fit', () => {
 
   it('is planned all the same; one that fits says so in one line and runs', async () => {
     const planned = parseLine((await c3(workspace, ['plan', 'tiny.c3.yaml', '--override', 'memory.limit_gb=0.1', '--json'])).stdout);
-    assert.deepEqual(Object.keys(planned), ['memory', 'budget']);
+    assert.deepEqual(Object.keys(planned), ['memory', 'budget', 'seconds']);
+    assert.equal(planned['seconds'], null);
     const table = await c3(workspace, ['plan', 'tiny.c3.yaml']);
     assert.match(table.stdout, /together\s+host\s+[\d.]+ MB {2}fits in/);
+    assert.match(table.stdout, /^Time: about .*, from (a short trial of the model on this machine|(an|\d) earlier runs? like it)$/m);
     const run = await c3(workspace, ['run', 'tiny.c3.yaml', '--override', 'memory.limit_gb=8', '--override', 'steps=0', '--override', 'evaluation.instances=1']);
     assert.equal(run.code, 0);
     assert.match(run.stderr, /^Memory: about [\d.]+ MB of 8 GB$/m);

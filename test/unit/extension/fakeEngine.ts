@@ -39,7 +39,7 @@ connection.onRequest(StartRunRequest, async ({ config }, token) => {
   if (config === 'crash') process.exit(3);
   if (config === 'wrong') throw new ResponseError(FAILED_CODE, 'wrong.c3.yaml: line 2: unknown key "stepz": did you mean "steps"?', { kind: 'input' });
   for (let done = 0; done < 3; done++) {
-    const progress: RunProgress = { run: 'r', stage: 'train', done, total: 3, metrics: null, message: 'step' };
+    const progress: RunProgress = { run: 'r', stage: 'train', done, total: 3, metrics: null, remainingSeconds: null, message: 'step' };
     await connection.sendNotification(RunProgressNotification, progress);
   }
   if (config === 'endless') return cancelled(token);
@@ -48,7 +48,7 @@ connection.onRequest(StartRunRequest, async ({ config }, token) => {
 
 connection.onRequest(ResumeRunRequest, async ({ run }, token) => {
   if (run === 'changed') throw new ResponseError(FAILED_CODE, 'Run changed cannot be resumed: the training instances have changed.', { kind: 'input' });
-  await connection.sendNotification(RunProgressNotification, { run, stage: 'train', done: 2, total: 3, metrics: null, message: 'step' });
+  await connection.sendNotification(RunProgressNotification, { run, stage: 'train', done: 2, total: 3, metrics: null, remainingSeconds: null, message: 'step' });
   return run === 'endless' ? cancelled(token) : { ...summary(), run };
 });
 

@@ -30,5 +30,6 @@ export function runPlan(names: readonly string[]): RunPlan {
   return {
     memory: { items, totals: [{ place: 'host', bytes: 1e9 * names.length, available: 4e9, fits: names.length <= 4 }], advice: [] },
     budget: { steps: 1, perStep: cost, perEvaluation: cost, total: cost },
+    seconds: null,
   };
 }

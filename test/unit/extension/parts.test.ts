@@ -68,7 +68,7 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
   const cost = (factor: number): { evaluatorCalls: number; decisions: Record<string, number>; tokens: number } => ({ evaluatorCalls: 8 * factor, decisions: { reasoner: 4 * factor, actor: 8 * factor }, tokens: 1000 * factor });
   const item = (name: string, bytes: number): { name: string; place: 'host'; bytes: number; advice: null } => ({ name, place: 'host', bytes, advice: null });
   const budget = { steps: 2, perStep: cost(1), perEvaluation: cost(2), total: cost(1234) };
-  const fits = planReport('a.c3.yaml', { memory: { items: [item('Program and store', 9e6), item('Weights', 120e6)], totals: [{ place: 'host', bytes: 129e6, available: 8e9, fits: true }], advice: [] }, budget });
+  const fits = planReport('a.c3.yaml', { memory: { items: [item('Program and store', 9e6), item('Weights', 120e6)], totals: [{ place: 'host', bytes: 129e6, available: 8e9, fits: true }], advice: [] }, budget, seconds: { value: 130, low: 83, high: 200, basis: 'model', runs: 0 } });
   assert.equal(
     fits,
     [
@@ -86,10 +86,15 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
       '  actor messages              9,872       8             16',
       '  new tokens              1,234,000   1,000          2,000',
       '',
+      'Time: about 2 min',
+      '  85 s to 3 min, from a short trial of the model on this',
+      '  machine',
+      '',
     ].join('\n'),
   );
   const advice = ['sampling.max_new_tokens: 24 saves 5 GB, and it takes no more than one line of a file to say so.', 'Together they are enough.'];
-  const lacks = planReport('b.c3.yaml', { memory: { items: [], totals: [{ place: 'host', bytes: 9e9, available: 8e9, fits: false }, { place: 'device', bytes: 1e9, available: null, fits: null }], advice }, budget });
+  const lacks = planReport('b.c3.yaml', { memory: { items: [], totals: [{ place: 'host', bytes: 9e9, available: 8e9, fits: false }, { place: 'device', bytes: 1e9, available: null, fits: null }], advice }, budget, seconds: null });
+  assert.match(lacks, /^Time\n {2}not known before the run has shown its pace$/mu);
   assert.match(lacks, /Main memory: DOES NOT FIT\n {2}at most 9 GB needed, 8 GB there\n\nDevice memory\n {2}at most 1 GB needed, how much there is, is not known\n\nWhat to change, the most effective first\n1\. {2}sampling[^\n]*\n {4}\S[^\n]*\n2\. {2}Together/u);
   assert.ok(lacks.split('\n').every((line) => line.length <= 64));
 });

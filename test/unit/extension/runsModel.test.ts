@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../src/extension/runsModel.ts';
-import { episodeLabel, episodeReturn, overallPercent, roundDescription, runDescription, stageWords } from '../../../src/extension/runWords.ts';
+import { episodeLabel, episodeReturn, overallPercent, progressWords, roundDescription, runDescription, stageWords } from '../../../src/extension/runWords.ts';
 import type { RunSummary } from '../../../src/shared/records.ts';
 import type { ShownStatus } from '../../../src/shared/runStatus.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from './storeFixture.ts';
@@ -68,12 +68,16 @@ test('a run is described by its steps, and by its accuracy once both are measure
   const words = (summary: RunSummary | null, status: ShownStatus = 'done'): string => runDescription({ run: { ...run, summary }, status });
   assert.equal(words(null, 'running'), '1 of 3 steps');
   assert.equal(words(null, 'interrupted'), 'interrupted, 1 of 3 steps');
+  const remaining = (of: string, status: ShownStatus = 'running'): string => runDescription({ run, status }, { run: of, remainingSeconds: 130 });
+  assert.deepEqual([remaining(RUN), remaining('another'), remaining(RUN, 'interrupted')], ['1 of 3 steps, about 2 min left', '1 of 3 steps', 'interrupted, 1 of 3 steps']);
   const interval = (value: number): { value: number; low: null; high: null; n: number } => ({ value, low: null, high: null, n: 10 });
   const none = { before: null, after: null, difference: null };
   const summary = { run: RUN, method: 'c3', seed: 1, steps: 3, evaluatorCalls: 0, tokens: LEDGER.tokens, decisions: {}, passAt1: none, seconds: 0, store: '' };
   assert.equal(words({ ...summary, accuracy: none }), '1 of 3 steps');
   assert.equal(words({ ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } }), '1 of 3 steps, 62.4 % → 0.0 %');
   assert.equal(stageWords({ stage: 'train', done: 3, total: 20 }), 'Training, step 3 of 20');
+  assert.equal(progressWords({ stage: 'train', done: 3, total: 20, remainingSeconds: 130 }), 'Training, step 3 of 20, about 2 min left');
+  assert.equal(progressWords({ stage: 'train', done: 3, total: 20, remainingSeconds: null }), 'Training, step 3 of 20');
   assert.equal(stageWords({ stage: 'load', done: 0, total: 0 }), 'Loading');
   assert.equal(stageWords({ stage: 'load', done: 345_000_000, total: 1_000_000_000 }), 'Loading, 34 %', 'loading counts bytes');
   const stages = (['load', 'evaluate-before', 'train', 'evaluate-after'] as const).flatMap((stage) => [0, 1, 2].map((done) => overallPercent({ stage, done, total: 2 })));

@@ -97,6 +97,7 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
         modelFolder: team,
         snapshotFolder: folder,
         clock: () => ticks++,
+        expected: { episode: 1, step: 1, known: false },
         now: () => '2026-01-01T00:00:00.000Z',
       },
       { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },

@@ -1,0 +1,132 @@
+/** How long messages take on this machine: a short trial of the model itself, or for a model that is too large for that, of matrix products alone. */
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import { LocalPolicy } from '../policy/policy.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
+import { EvaluatorBudget } from '../replay/budget.ts';
+import { grow, type TreeNode } from '../replay/tree.ts';
+import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
+import { parameterCount } from '../runtime/model.ts';
+import type { TrainingContext } from '../runtime/pack.ts';
+import { BareProducts, operations, weightProducts } from '../runtime/products.ts';
+import type { DeviceSettings } from '../runtime/session.ts';
+import type { TransformerConfig } from '../runtime/transformer.ts';
+import { CancelledError } from '../shared/errors.ts';
+import type { Instance, Sampling } from '../shared/records.ts';
+import type { Protocol } from '../team/protocol.ts';
+import type { Renderer } from '../team/render.ts';
+import type { MessageSeconds } from './estimate.ts';
+
+/** A model that is loaded, and what it would work on. */
+export interface TrialInput {
+  readonly runtime: ModelRuntime;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+  readonly protocol: Protocol;
+  readonly render: Renderer;
+  readonly sampling: Sampling;
+  readonly instances: readonly Instance[];
+  readonly cancelled: () => boolean;
+}
+
+/** Seconds after which a trial is given up, between two steps of generation. */
+const LIMIT = 1.5;
+/** Episodes of the round that warms up, and at most of the one that counts. */
+const FEW = 4;
+const MANY = 48;
+/** Of the work that is planned, a trial does no more than this share. */
+const SHARE = 1 / 40;
+/** A training step with the reference's scores takes so many times what scoring the same messages takes: measured with the bundled teams. */
+const TRAINED_PER_SCORED = 6;
+
+/** Models up to so many parameters are tried themselves. */
+export const TRIED_PARAMETERS = 16e6;
+
+const unscored: Evaluator = { name: 'none', evaluate: () => Promise.resolve({ score: 0, rule: 'trial' }) };
+
+/**
+ * Samples and scores some episodes; neither leaves anything behind in the runtime, so the run after it is the same run.
+ * @param episodes of the planned run: a short run has a shorter trial
+ * @returns null where it took too long; that it was cancelled is found by whoever asked
+ */
+export async function tryModel({ runtime, tokenizer, info, protocol, render, sampling, instances, cancelled }: TrialInput, episodes: number): Promise<MessageSeconds | null> {
+  const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
+  const positions = protocol.occurrences.map(({ position }) => position);
+  const end = performance.now() + 1000 * LIMIT;
+  const stop = (): boolean => cancelled() || performance.now() > end;
+  const round = async (count: number): Promise<MessageSeconds> => {
+    const chosen = instances.slice(0, count);
+    const settings = { protocol, render, policy, evaluator: unscored, budget: new EvaluatorBudget(Infinity), sampling, seed: 0, scope: 'trial', commonRandomNumbers: false };
+    const started = performance.now();
+    const roots = await grow(settings, chosen.map((instance) => ({ instance, node: null })), positions, positions.map(() => 1), { cancelled: stop });
+    const sampled = performance.now();
+    const contexts = contextsOf(roots, protocol);
+    await runtime.score(info.snapshot, contexts, sampling.temperature, stop);
+    const messages = 1000 * Math.max(1, contexts.length);
+    return { sampled: (sampled - started) / messages, trained: (TRAINED_PER_SCORED * (performance.now() - sampled)) / messages };
+  };
+  const first = await unlessStopped(round(FEW));
+  const count = Math.min(MANY, Math.round(SHARE * episodes));
+  return first === null || count <= FEW ? first : ((await unlessStopped(round(count))) ?? first);
+}
+
+/** Null for work that was stopped. */
+async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof CancelledError) return null;
+    throw error;
+  }
+}
+
+/** Every message of some episodes with its context, as training would meet it. */
+function contextsOf(nodes: readonly TreeNode[], protocol: Protocol): TrainingContext[] {
+  return nodes.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
+    const agent = protocol.occurrences.find((occurrence) => occurrence.position === position)?.role;
+    return [{ ...(agent !== undefined && { agent }), prompt, messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }] }, ...contextsOf(children, protocol)];
+  });
+}
+
+/** What is multiplied where the model itself is too large to be tried: weights of 50 MB, which no cache holds. */
+const SHAPE: TransformerConfig = {
+  vocabularySize: 256, hiddenSize: 1024, intermediateSize: 2816, layers: 1, heads: 16, keyValueHeads: 16, headDim: 64,
+  rmsEpsilon: 1e-6, ropeTheta: 10_000, maxPositions: 64, tieEmbeddings: true,
+};
+/** Rows that are multiplied at once, as in prompts. */
+const ROWS = 256;
+/** Of the speed of bare products, what generation and training reach: everything else a model does takes time too. */
+const REACHED = 0.6;
+/** A training step computes the forward pass, its gradients by inputs and by weights, and the reference's scores. */
+const PASSES = 4;
+
+/** Tokens of a message and of its context, as a plan knows them. */
+export interface MessageLength {
+  readonly promptTokens: number;
+  readonly newTokens: number;
+}
+
+/**
+ * What messages of these lengths would take at the speed of this machine's matrix products.
+ * @param together messages that are sampled at once: each token of all of them takes one product of so many rows
+ */
+export async function tryProducts(config: TransformerConfig, device: DeviceSettings, lengths: readonly MessageLength[], together: number): Promise<MessageSeconds> {
+  const products = await BareProducts.create(SHAPE, new Float32Array(parameterCount(SHAPE)).fill(0.01), device, 'forward');
+  try {
+    const speed = async (rows: number): Promise<number> => {
+      await products.run(rows, 1);
+      const started = performance.now();
+      await products.run(rows, 1);
+      return (1000 * operations(weightProducts(SHAPE, 'forward'), rows, 1)) / Math.max(1e-3, performance.now() - started);
+    };
+    const [decoding, reading] = [await speed(Math.min(ROWS, Math.max(1, together))), await speed(ROWS)];
+    const forward = weightProducts(config, 'forward');
+    const seconds = lengths.map(({ promptTokens, newTokens }) => ({
+      sampled: (operations(forward, promptTokens, 1) / reading + operations(forward, newTokens, newTokens) / decoding) / REACHED,
+      trained: (PASSES * operations(forward, promptTokens + newTokens, newTokens)) / reading / REACHED,
+    }));
+    const mean = (of: (one: MessageSeconds) => number): number => seconds.reduce((total, one) => total + of(one), 0) / Math.max(1, seconds.length);
+    return { sampled: mean(({ sampled }) => sampled), trained: mean(({ trained }) => trained) };
+  } finally {
+    await products.release();
+  }
+}

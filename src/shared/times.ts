@@ -1,0 +1,64 @@
+/** Spans of time as people read them: what a run will take, and what remains of one that goes on. */
+
+/** What a run will take, in seconds, and from what that is known. */
+export interface TimeEstimate {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  /** earlier-runs: of this store, on this machine; model: this model, tried for a moment; products: the machine's matrix products and the model's size. */
+  readonly basis: 'earlier-runs' | 'model' | 'products';
+  /** How many earlier runs; 0 for the other bases. */
+  readonly runs: number;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** Shorter than this, seconds are shown; longer, minutes. */
+const IN_SECONDS = 90;
+/** Spans up to so many hours, and so many days, show the next smaller unit too. */
+const HOURS_WITH_MINUTES = 10 * HOUR;
+const DAYS_WITH_HOURS = 4 * DAY;
+
+/** `5 s`, `40 s`, `2 min`, `1 h 10 min`, `12 h`, `2 days 4 h`: no finer than an estimate deserves. @param seconds 0 or more */
+export function spanWords(seconds: number): string {
+  if (seconds < 10) return `${String(Math.max(1, Math.round(seconds)))} s`;
+  if (seconds < IN_SECONDS - 2.5) return `${String(5 * Math.round(seconds / 5))} s`;
+  if (seconds < HOUR - MINUTE / 2) return `${String(Math.max(2, Math.round(seconds / MINUTE)))} min`;
+  if (seconds < HOURS_WITH_MINUTES - 5 * MINUTE) return pair(seconds, HOUR, 'h', 'h', 10 * MINUTE, MINUTE, 'min');
+  if (seconds < DAY - HOUR / 2) return `${String(Math.round(seconds / HOUR))} h`;
+  if (seconds < DAYS_WITH_HOURS - HOUR / 2) return pair(seconds, DAY, 'day', 'days', HOUR, HOUR, 'h');
+  return `${String(Math.round(seconds / DAY))} days`;
+}
+
+/** Two units, the smaller one rounded to `grain` and left out where it is 0. */
+function pair(seconds: number, size: number, one: string, many: string, grain: number, smaller: number, name: string): string {
+  const rounded = grain * Math.round(seconds / grain);
+  const whole = Math.floor(rounded / size);
+  const rest = Math.round((rounded - whole * size) / smaller);
+  return `${String(whole)} ${whole === 1 ? one : many}${rest === 0 ? '' : ` ${String(rest)} ${name}`}`;
+}
+
+/** `about 2 min left`, `a few seconds left`; empty while nothing is known. */
+export function remainingWords(seconds: number | null): string {
+  if (seconds === null) return '';
+  return seconds < 7.5 ? 'a few seconds left' : `about ${spanWords(seconds)} left`;
+}
+
+const BASES: Readonly<Record<TimeEstimate['basis'], string>> = {
+  'earlier-runs': 'earlier runs like it',
+  model: 'a short trial of the model on this machine',
+  products: "the model's size and this machine's speed",
+};
+
+/** Where an estimate is from, as the end of a sentence: `from 3 earlier runs like it`. */
+export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>): string {
+  return basis === 'earlier-runs' && runs === 1 ? 'from an earlier run like it' : `from ${basis === 'earlier-runs' ? `${String(runs)} ` : ''}${BASES[basis]}`;
+}
+
+/** `about 2 min (65 s to 3 min), from a short trial of the model on this machine`; without an estimate, `unknown`. */
+export function estimateWords(estimate: TimeEstimate | null): string {
+  if (estimate === null) return 'unknown';
+  const [low, high] = [spanWords(estimate.low), spanWords(estimate.high)];
+  return `about ${spanWords(estimate.value)}${low === high ? '' : ` (${low} to ${high})`}, ${basisWords(estimate)}`;
+}
