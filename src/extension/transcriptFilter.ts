@@ -3,12 +3,22 @@ import type { TranscriptFilter } from '../shared/transcriptProtocol.ts';
 import type { MessageFacts } from '../store/reader.ts';
 
 /** Whether a filter lets everything through. */
-export function isOpen({ role, credit, outcome, label }: TranscriptFilter): boolean {
-  return role === null && credit === null && outcome === null && label === null;
+export function isOpen(filter: TranscriptFilter): boolean {
+  return Object.values(filter).every((value) => value === null);
 }
 
-/** @param labelled the messages that wear the label that the filter asks for */
-export function matches(filter: TranscriptFilter, { id, eventType, credit, return: value }: MessageFacts, labelled: ReadonlySet<number>): boolean {
+/**
+ * Whether a message matches a filter.
+ * @param replayed whether a replay request sampled it
+ * @param labelled the messages that have the label that the filter asks for
+ */
+export function matches(
+  filter: TranscriptFilter,
+  { id, eventType, credit, return: value }: MessageFacts,
+  replayed: boolean,
+  labelled: ReadonlySet<number>,
+): boolean {
+  if (filter.lane !== null && (filter.lane === 'replays') !== replayed) return false;
   if (filter.role !== null && eventType !== filter.role) return false;
   if (filter.credit !== null && signOf(credit) !== filter.credit) return false;
   if (filter.outcome !== null && outcomeOf(value) !== filter.outcome) return false;

@@ -1,25 +1,28 @@
 /**
- * The layout of one transcript: the run's own tree with the branches that replay requests grew on it, depth first. It holds ids only;
- * what a row shows is read with its window.
+ * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays sampled, depth first.
+ * It holds ids only; what a row shows is read with its window.
  */
 import type { StoreReader, TreeGroup } from '../store/reader.ts';
 import type { Message } from '../shared/records.ts';
-import { PREVIEW, WINDOW, type RowPlace, type TranscriptRow, type TranscriptTarget } from '../shared/transcriptProtocol.ts';
+import { laneOf, PREVIEW, WINDOW, type Replays, type RowPlace, type TranscriptRow, type TranscriptTarget } from '../shared/transcriptProtocol.ts';
 import { beginning } from '../shared/visible.ts';
 
 /** What a layout is read from. */
 export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'instance'>;
 
-/** A message as the outline keeps it. */
+/** A row as the outline keeps it: a message, or the lane of a message's replays. */
 interface Node {
+  readonly key: number;
+  /** The message, or the one whose replays the lane holds. */
   readonly id: number;
+  readonly lane: Replays | null;
   readonly branch: boolean;
   readonly children: Node[];
   readonly parent: Node | null;
-  /** One-based, among all messages under the same parent, and their number; a filter changes neither. */
+  /** One-based, among the messages under the same parent, and their number; lanes are not counted and a filter changes neither. */
   readonly position: number;
   siblings: number;
-  /** False where a filter left the message only because of what stands below it. */
+  /** False where a filter left the row only because of what is below it. */
   readonly match: boolean;
   /** Row index; 0 is the question. */
   index: number;
@@ -28,8 +31,11 @@ interface Node {
 }
 
 interface Member {
+  readonly key: number;
   readonly id: number;
+  /** Key of the row above; null for one below the question. */
   readonly parent: number | null;
+  readonly lane: Replays | null;
   readonly branch: boolean;
   /** Its place among all, where the members are a part of them. */
   readonly position?: number;
@@ -37,73 +43,117 @@ interface Member {
   readonly match?: boolean;
 }
 
+/** Messages of one kind, and those of them that match the filter. */
+interface Counted {
+  readonly messages: number;
+  readonly matching: number;
+}
+
+/** What an outline holds: messages of the run itself, those of replay requests, and what these made. */
+export interface OutlineCounts {
+  readonly own: Counted;
+  readonly replayed: Counted;
+  readonly made: Replays;
+}
+
 export class TranscriptOutline {
   /** Rows in all, the question included. */
   readonly rows: number;
   /** Another text whenever a message, a return or a credit was added. */
   readonly signature: string;
-  /** Messages that match the filter. */
-  readonly matching: number;
-  /** The sampling groups whose messages stand here: the run's own, then those of replay requests. */
+  readonly counts: OutlineCounts;
+  /** The sampling groups whose messages are here: the run's own, then those of replay requests. */
   readonly groups: readonly TreeGroup[];
   private readonly nodes: readonly Node[];
-  private readonly byMessage: ReadonlyMap<number, Node>;
+  private readonly byKey: ReadonlyMap<number, Node>;
 
-  private constructor(members: readonly Member[], signature: string, groups: readonly TreeGroup[]) {
-    const byMessage = new Map<number, Node>();
+  private constructor(members: readonly Member[], signature: string, groups: readonly TreeGroup[], made: Replays) {
+    const byKey = new Map<number, Node>();
     const roots: Node[] = [];
-    for (const { id, parent: parentId, branch, position, siblings: count, match = true } of members) {
-      const parent = parentId === null ? null : byMessage.get(parentId) ?? null;
+    for (const { key, id, lane, parent: parentKey, branch, position, siblings: count, match = true } of members) {
+      const parent = parentKey === null ? null : byKey.get(parentKey) ?? null;
       const siblings = parent?.children ?? roots;
-      const node: Node = { id, branch, parent, match, position: position ?? siblings.length + 1, siblings: count ?? 0, children: [], index: 0, depth: (parent?.depth ?? 0) + 1, descendants: 0 };
+      const place = position ?? siblings.reduce((sum, node) => sum + (node.lane === null ? 1 : 0), 1);
+      const depth = (parent?.depth ?? 0) + 1;
+      const node: Node = {
+        key, id, lane, branch, parent, match, position: place, siblings: count ?? 0, children: [], index: 0, depth, descendants: 0,
+      };
       siblings.push(node);
-      byMessage.set(id, node);
+      byKey.set(key, node);
     }
-    for (const nodes of [roots, ...[...byMessage.values()].map(({ children }) => children)]) for (const node of nodes) if (node.siblings === 0) node.siblings = nodes.length;
-    this.byMessage = byMessage;
+    for (const nodes of [roots, ...[...byKey.values()].map(({ children }) => children)]) {
+      const messages = nodes.filter(({ lane }) => lane === null).length;
+      for (const node of nodes) if (node.siblings === 0) node.siblings = Math.max(1, messages);
+    }
+    this.byKey = byKey;
     this.nodes = numbered(roots);
     this.rows = this.nodes.length + 1;
     this.signature = signature;
     this.groups = groups;
-    this.matching = this.nodes.reduce((sum, { match }) => sum + (match ? 1 : 0), 0);
+    const messages = this.nodes.filter(({ lane }) => lane === null);
+    // A transcript that is itself a replay request has no other messages.
+    const [replayed, own] = groups[0]?.phase === 'replay' ? [[], messages] : [messages.filter(({ branch }) => branch), messages.filter(({ branch }) => !branch)];
+    this.counts = { own: counted(own), replayed: counted(replayed), made };
   }
 
   /** Reads the layout of a transcript. @throws C3Error('store') when the store cannot be read */
   static read(reader: OutlineReader, target: TranscriptTarget): TranscriptOutline {
     const { run, instance } = target;
     const own = reader.outline(target);
-    const members: Member[] = own.messages.map(({ id, parent }) => ({ id, parent, branch: target.phase === 'replay' }));
+    const branch = target.phase === 'replay';
+    const members: Member[] = own.messages.map(({ id, parent }) => ({ key: id, id, parent, lane: null, branch }));
     const versions = [own.version];
     const groups: TreeGroup[] = [target];
     const ids = new Set(members.map(({ id }) => id));
+    const lanes = new Map<number, { requests: number; replays: number }>();
+    const made = { requests: 0, replays: 0 };
     for (const { message, iteration } of reader.requestsOf(run, instance)) {
       if (message === null || !ids.has(message)) continue;
       const group: TreeGroup = { run, phase: 'replay', iteration, instance };
       groups.push(group);
       const sampled = reader.outline(group);
       versions.push(sampled.version);
+      const replays = leavesOf(sampled.messages);
+      const lane = lanes.get(message) ?? { requests: 0, replays: 0 };
+      if (lane.requests === 0) {
+        lanes.set(message, lane);
+        members.push({ key: laneOf(message), id: message, parent: message, lane, branch: true });
+      }
+      for (const count of [lane, made]) {
+        count.requests += 1;
+        count.replays += replays;
+      }
+      const within = new Set(sampled.messages.map(({ id }) => id));
       for (const { id, parent } of sampled.messages) {
-        members.push({ id, parent, branch: true });
+        // What was sampled in the place of the message, and what continues the message itself, begin the lane.
+        members.push({ key: id, id, parent: parent !== null && within.has(parent) ? parent : laneOf(message), lane: null, branch: true });
         // A later request may be about what this one sampled.
         ids.add(id);
       }
     }
-    return new TranscriptOutline(members, versions.join(', '), groups);
+    return new TranscriptOutline(members, versions.join(', '), groups, made);
   }
 
   /** The same transcript with some messages only, and those above them. */
   filtered(kept: ReadonlySet<number>): TranscriptOutline {
     const needed = new Set<Node>();
-    for (const id of kept) for (let node = this.byMessage.get(id) ?? null; node !== null && !needed.has(node); node = node.parent) needed.add(node);
-    const members = this.nodes.filter((node) => needed.has(node)).map(({ id, parent, branch, position, siblings }): Member => ({ id, parent: parent?.id ?? null, branch, position, siblings, match: kept.has(id) }));
-    return new TranscriptOutline(members, this.signature, this.groups);
+    for (const id of kept) for (let node = this.byKey.get(id) ?? null; node !== null && !needed.has(node); node = node.parent) needed.add(node);
+    const members = this.nodes.filter((node) => needed.has(node)).map(({ key, id, parent, lane, branch, position, siblings }): Member => ({
+      key, id, parent: parent?.key ?? null, lane, branch, position, siblings, match: kept.has(key),
+    }));
+    return new TranscriptOutline(members, this.signature, this.groups, this.counts.made);
+  }
+
+  /** Where the lanes of replays are. */
+  get lanes(): readonly RowPlace[] {
+    return this.nodes.filter(({ lane }) => lane !== null).map(placeOf);
   }
 
   /** The window of rows that starts at an offset. */
   window(reader: OutlineReader, target: TranscriptTarget, offset: number): readonly TranscriptRow[] {
     const rows = offset === 0 ? [this.question(reader, target)] : [];
     const nodes = this.nodes.slice(Math.max(0, offset - 1), offset + WINDOW - 1);
-    const messages = new Map(reader.messages(nodes.map(({ id }) => id)).map((message) => [message.id, message]));
+    const messages = new Map(reader.messages([...new Set(nodes.map(({ id }) => id))]).map((message) => [message.id, message]));
     for (const node of nodes) {
       const message = messages.get(node.id);
       if (message !== undefined) rows.push(rowOf(node, message));
@@ -111,9 +161,9 @@ export class TranscriptOutline {
     return rows;
   }
 
-  /** Where a message stands; null when it is not in this transcript. */
-  place(message: number): RowPlace | null {
-    const node = this.byMessage.get(message);
+  /** Where a row is, by its key; null when it is not in this transcript. */
+  place(key: number): RowPlace | null {
+    const node = this.byKey.get(key);
     return node === undefined ? null : placeOf(node);
   }
 
@@ -123,24 +173,25 @@ export class TranscriptOutline {
     return node === undefined ? null : placeOf(node);
   }
 
-  /** The row of a message; null when it is not in this transcript. */
-  indexOf(message: number): number | null {
-    return this.byMessage.get(message)?.index ?? null;
+  /** The row with this key; null when it is not in this transcript. */
+  indexOf(key: number): number | null {
+    return this.byKey.get(key)?.index ?? null;
   }
 
-  /** The message of a row; null for the question and for no row. */
-  messageAt(index: number): number | null {
-    return this.nodes[index - 1]?.id ?? null;
+  /** The key of a row; null for the question and for no row. */
+  keyAt(index: number): number | null {
+    return this.nodes[index - 1]?.key ?? null;
   }
 
   has(message: number): boolean {
-    return this.byMessage.has(message);
+    return this.byKey.has(message);
   }
 
   private question(reader: OutlineReader, target: TranscriptTarget): TranscriptRow {
     const { question } = reader.instance(target.instance);
     return {
-      index: 0, depth: 0, parent: null, descendants: this.nodes.length, message: null, role: 'question', turn: 0, position: 1, siblings: 1,
+      index: 0, depth: 0, parent: null, descendants: this.nodes.length, message: null, key: null, lane: null,
+      role: 'question', turn: 0, position: 1, siblings: 1,
       text: beginning(question, PREVIEW), finish: null, return: null, leaves: 0, credit: null, branch: false, match: true,
     };
   }
@@ -165,7 +216,17 @@ function groupTarget({ run, phase, iteration, instance }: Message): TranscriptTa
 function placeOf(node: Node): RowPlace {
   const ancestors: number[] = [];
   for (let above = node.parent; above !== null; above = above.parent) ancestors.unshift(above.index);
-  return { message: node.id, index: node.index, descendants: node.descendants, ancestors: [0, ...ancestors] };
+  return { message: node.key, index: node.index, descendants: node.descendants, ancestors: [0, ...ancestors] };
+}
+
+function counted(nodes: readonly Node[]): Counted {
+  return { messages: nodes.length, matching: nodes.reduce((sum, { match }) => sum + (match ? 1 : 0), 0) };
+}
+
+/** How many messages of a group nothing in it continues: its replays. */
+function leavesOf(messages: readonly { readonly id: number; readonly parent: number | null }[]): number {
+  const continued = new Set(messages.map(({ parent }) => parent));
+  return messages.filter(({ id }) => !continued.has(id)).length;
 }
 
 /** Numbers the tree depth first, without recursion: a transcript may be one long chain. */
@@ -190,6 +251,8 @@ function rowOf(node: Node, message: Message): TranscriptRow {
     parent: node.parent?.index ?? 0,
     descendants: node.descendants,
     message: message.id,
+    key: node.key,
+    lane: node.lane,
     role: message.eventType,
     turn: message.turn,
     position: node.position,

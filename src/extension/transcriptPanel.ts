@@ -12,6 +12,7 @@ import {
   isTranscriptToHost,
   NO_FILTER,
   type DrawnBucket,
+  type MarkedRow,
   type MessageDetail,
   type ReplayState,
   type RowPlace,
@@ -110,6 +111,12 @@ export class TranscriptPanel {
       }
       if (message !== null) this.reveal(message);
     });
+  }
+
+  /** Brings the panel to the front; the message tree has the keyboard. */
+  focus(): void {
+    this.panel.reveal(undefined, false);
+    this.door.post({ type: 'focus' });
   }
 
   /** Selects the message that cost the most: of the episode of the selected message, else of the transcript. @param orSay whether to say so where there is none */
@@ -273,7 +280,11 @@ export class TranscriptPanel {
     if (revision !== this.revision) return;
     const reader = remembering(this.reader());
     const marks = new VerificationMarks(reader);
-    const rows = this.reading().window(reader, offset).map((row) => ({ ...row, verification: row.message === null ? null : marks.of(row.message, row.branch), other: row.message === null || !row.branch ? null : marks.otherOf(row.message) }));
+    const rows = this.reading().window(reader, offset).map((row): MarkedRow => {
+      const { message, lane, branch } = row;
+      if (message === null || lane !== null) return { ...row, verification: null, other: null };
+      return { ...row, verification: marks.of(message, branch), other: branch ? marks.otherOf(message) : null };
+    });
     this.door.post({ type: 'rows', revision, offset, rows });
   }
 
@@ -283,7 +294,7 @@ export class TranscriptPanel {
     const buckets = known.map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey) }));
     const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
     const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
-    return { message, code: this.isCode(reader, message), context: decision.context, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
+    return { message, code: this.isCode(reader, message), context: decision.context, streamKey: decision.streamKey, tokenHash: decision.tokenHash, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
   }
 
   /** Whether a message is what the tests of its instance run. */

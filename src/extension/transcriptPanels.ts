@@ -26,10 +26,10 @@ export class TranscriptPanels {
     const present = beside ? undefined : this.panels.findLast((candidate) => candidate.shows(target)) ?? this.panels.at(-1);
     if (present !== undefined) {
       present.show(target, message);
-      present.panel.reveal(undefined, true);
+      present.focus();
       return present;
     }
-    const panel = window.createWebviewPanel(TRANSCRIPT_VIEW, 'Transcript', { viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active, preserveFocus: true }, {
+    const panel = window.createWebviewPanel(TRANSCRIPT_VIEW, 'Transcript', { viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active, preserveFocus: false }, {
       enableScripts: true,
       localResourceRoots: [webviewFolder(this.services.extensionUri)],
     });

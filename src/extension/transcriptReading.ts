@@ -1,6 +1,6 @@
 /** What one panel reads of its transcript: the layout under the filter in force, kept up to date, and searched. */
 import type { VerdictName } from '../shared/taxonomy.ts';
-import { MOST_HITS, NO_FILTER, type RowPlace, type SearchHits, type TranscriptFilter, type TranscriptRow, type TranscriptTarget } from '../shared/transcriptProtocol.ts';
+import { MOST_HITS, NO_FILTER, type RowPlace, type SearchHits, type TranscriptFilter, type TranscriptLayout, type TranscriptRow, type TranscriptTarget } from '../shared/transcriptProtocol.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { isOpen, matches } from './transcriptFilter.ts';
 import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
@@ -49,9 +49,17 @@ export class TranscriptReading {
     return new TranscriptReading(reader, this.target, filter, classes, this.full);
   }
 
-  /** Rows of the layout, messages in all, and those that match. */
-  get sizes(): { readonly rows: number; readonly messages: number; readonly matching: number } {
-    return { rows: this.shown.rows, messages: this.full.rows - 1, matching: this.shown.matching };
+  /** Rows of the layout, what the run and replay requests sampled, how much of it matches, and the lanes that begin folded. */
+  get sizes(): Pick<TranscriptLayout, 'rows' | 'messages' | 'matching' | 'replayed' | 'lanes'> {
+    const { own, replayed, made } = this.full.counts;
+    const shown = this.shown.counts;
+    return {
+      rows: this.shown.rows,
+      messages: own.messages,
+      matching: shown.own.matching,
+      replayed: { ...made, messages: replayed.messages, matching: shown.replayed.matching },
+      lanes: this.filter.lane === 'replays' ? [] : this.shown.lanes,
+    };
   }
 
   /** A window of rows. */
@@ -73,7 +81,7 @@ export class TranscriptReading {
   nearest(message: number): number | null {
     if (!this.hides(message)) return null;
     for (let index = (this.full.indexOf(message) ?? 0) - 1; index > 0; index--) {
-      const left = this.shown.indexOf(this.full.messageAt(index) ?? -1);
+      const left = this.shown.indexOf(this.full.keyAt(index) ?? 0);
       if (left !== null) return left;
     }
     return 0;
@@ -97,8 +105,8 @@ export class TranscriptReading {
     const { filter } = this;
     const labelled = this.labelled(reader, filter.label);
     const kept = new Set<number>();
-    for (const group of this.full.groups) {
-      for (const facts of reader.facts(group)) if (matches(filter, facts, labelled)) kept.add(facts.id);
+    for (const [place, group] of this.full.groups.entries()) {
+      for (const facts of reader.facts(group)) if (matches(filter, facts, place > 0, labelled)) kept.add(facts.id);
     }
     return kept;
   }

@@ -35,7 +35,15 @@ export const MOST_HITS = 20_000;
 /** Longest search. */
 export const QUERY_LIMIT = 500;
 
-/** Which messages a transcript is sifted for; null leaves a property open. */
+/** What names a row: the id of its message, or that id negated for the lane of the message's replays. */
+const isRowKey = integer(-Number.MAX_SAFE_INTEGER);
+
+/** The key of the lane that holds the replays of a message. */
+export function laneOf(message: number): number {
+  return -message;
+}
+
+/** Which messages a transcript is filtered for; null leaves a property open. */
 export const isTranscriptFilter = object({
   role: nullable(text(200)),
   credit: nullable(literal('positive', 'negative', 'zero', 'none')),
@@ -43,17 +51,19 @@ export const isTranscriptFilter = object({
   outcome: nullable(literal('won', 'lost', 'between', 'none')),
   /** `label:NAME` for a label of the user's, `class:NAME` for a class of the failure taxonomy. */
   label: nullable(text(1000)),
+  /** Only what the run sampled itself, or only what replay requests sampled. */
+  lane: nullable(literal('run', 'replays')),
 });
 export type TranscriptFilter = Guarded<typeof isTranscriptFilter>;
 
 /** Every message. */
-export const NO_FILTER: TranscriptFilter = { role: null, credit: null, outcome: null, label: null };
+export const NO_FILTER: TranscriptFilter = { role: null, credit: null, outcome: null, label: null, lane: null };
 
 /** Two messages whose branches are compared. */
 const isPair = object({ left: integer(), right: integer() });
 
-/** The first row in sight: its message, null for the question, and the pixels of it that are scrolled away. */
-const isTop = object({ message: nullable(integer()), offset: integer() });
+/** The first row in sight: its key, null for the question, and the pixels of it that are scrolled away. */
+const isTop = object({ message: nullable(isRowKey), offset: integer() });
 export type TranscriptTop = Guarded<typeof isTop>;
 
 /** Replay forms that are kept while they are half filled in, and the characters of all their own messages: as many as the longest that can be replayed. */
@@ -78,14 +88,18 @@ export type ReplayDraft = Guarded<typeof isDraft>;
 
 /** What a panel keeps across a reload: what is looked at, how it is arranged and what is begun, never data. */
 export const isTranscriptState = object({
-  version: literal(4),
+  version: literal(5),
   target: isTranscriptTarget,
   selected: nullable(integer()),
-  collapsed: list(integer()),
+  collapsed: list(isRowKey),
+  /** Lanes of replays that were opened: they are folded otherwise. */
+  opened: list(isRowKey),
   filter: isTranscriptFilter,
   query: text(QUERY_LIMIT),
   /** Whether messages are shown to the letter. */
   asWritten: literal(true, false),
+  /** Whether the keys and hashes of a message are open. */
+  keysOpen: literal(true, false),
   compared: nullable(isPair),
   /** Null while nothing has been drawn. */
   top: nullable(isTop),
@@ -96,6 +110,13 @@ export const isTranscriptState = object({
 });
 export type TranscriptState = Guarded<typeof isTranscriptState>;
 
+/** What replay requests about a message, or about all of a transcript, made. */
+export interface Replays {
+  readonly requests: number;
+  /** Continuations to the end of the episode. */
+  readonly replays: number;
+}
+
 export interface TranscriptRow {
   readonly index: number;
   /** 0 for the question. */
@@ -104,11 +125,15 @@ export interface TranscriptRow {
   readonly parent: number | null;
   /** Rows below this one in its subtree; they follow it directly. */
   readonly descendants: number;
-  /** Null for the question. */
+  /** Null for the question; a lane has that of the message whose replays it holds. */
   readonly message: number | null;
+  /** What names the row; null for the question. */
+  readonly key: number | null;
+  /** What a lane of replays holds; null for a message and the question. */
+  readonly lane: Replays | null;
   readonly role: string;
   readonly turn: number;
-  /** One-based position and number of alternatives under the same parent. */
+  /** One-based position and number of alternatives under the same parent; replays count among replays only. */
   readonly position: number;
   readonly siblings: number;
   /** The first PREVIEW characters. */
@@ -131,8 +156,9 @@ export interface MarkedRow extends TranscriptRow {
   readonly other: string | null;
 }
 
-/** Where a message stands in the layout. */
+/** Where a row is in the layout. */
 export interface RowPlace {
+  /** The row's key. */
   readonly message: number;
   readonly index: number;
   readonly descendants: number;
@@ -150,7 +176,7 @@ export interface TranscriptHeader {
   readonly protocol: ProtocolGraph | null;
 }
 
-/** What a transcript can be sifted for. */
+/** What a transcript can be filtered for. */
 export interface FilterChoices {
   readonly roles: readonly string[];
   /** Names of the user's labels in this run. */
@@ -191,6 +217,9 @@ export interface MessageDetail {
   readonly code: boolean;
   /** The exact model input that this message answered; null when it is not stored. */
   readonly context: string | null;
+  /** The random stream that it drew from, and the hash of its tokens. */
+  readonly streamKey: string;
+  readonly tokenHash: string;
   /** Buckets that hold the message or that were asked for from it: the run's own first, then requests, newest first. */
   readonly buckets: readonly DrawnBucket[];
   /** What the message was worth under its own continuation distribution. */
@@ -211,9 +240,13 @@ export interface TranscriptLayout {
   readonly revision: number;
   /** Rows in all, the question included. */
   readonly rows: number;
-  /** Messages in the transcript, and those that match the filter. */
+  /** Messages that the run sampled, and those of them that match the filter. */
   readonly messages: number;
   readonly matching: number;
+  /** What replay requests made, the messages that they sampled, and those of them that match the filter. */
+  readonly replayed: Replays & { readonly messages: number; readonly matching: number };
+  /** The lanes of replays that are folded unless the user opened them. */
+  readonly lanes: readonly RowPlace[];
   /** Places of the messages that the panel named and that are in the layout. */
   readonly places: readonly RowPlace[];
   /** For those named that the filter hides: the nearest row before them that is left. */
@@ -246,13 +279,15 @@ export type TranscriptFromHost =
   | { readonly type: 'replay'; readonly state: ReplayState }
   /** The answer to `chooseModel`; none comes where the question was left. */
   | { readonly type: 'modelChosen'; readonly folder: string }
+  /** The editor shows the panel to whoever asked for it: the tree takes the keyboard. */
+  | { readonly type: 'focus' }
   | { readonly type: 'failed'; readonly message: string };
 
 export const isTranscriptToHost = anyOf(
   // `others`: messages whose places the panel needs besides, to keep what is read where it is.
-  object({ type: literal('ready'), selected: nullable(integer()), collapsed: list(integer()), others: list(integer(), 8), filter: isTranscriptFilter }),
+  object({ type: literal('ready'), selected: nullable(integer()), collapsed: list(isRowKey), others: list(isRowKey, 8), filter: isTranscriptFilter }),
   // Another filter, with what `ready` says.
-  object({ type: literal('filter'), filter: isTranscriptFilter, collapsed: list(integer()), others: list(integer(), 8) }),
+  object({ type: literal('filter'), filter: isTranscriptFilter, collapsed: list(isRowKey), others: list(isRowKey, 8) }),
   object({ type: literal('locate'), message: integer() }),
   object({ type: literal('rows'), revision: integer(), offset: integer() }),
   object({ type: literal('detail'), id: integer(), message: integer() }),

@@ -9,7 +9,7 @@ import { openStoreForReading } from '../../src/store/reader.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addMessage, addRequest, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, frameOf, storeOf, TINY } from './team.ts';
+import { openLane, assertQuiet, c3, frameOf, storeOf, TINY } from './team.ts';
 
 const SCRIPT = '<script>globalThis.c3Canary=1</script>';
 const IMAGE = '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3Canary=1">';
@@ -211,6 +211,7 @@ scenario('the context of a message shows its text token by token, what cannot be
   await workbench.treeItem(view, 'Step 1').click();
   await workbench.treeItem(view, question.slice(0, 30)).click();
   const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
+  await openLane(transcript, 'reasoner');
   const branch = transcript.locator(`${ROW}[aria-label*="${SCRIPT}"]`);
   await branch.click();
   await transcript.getByRole('tree').press('ArrowDown');

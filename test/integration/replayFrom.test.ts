@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { BucketView } from '../../src/shared/records.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, firstPlan, reading, reloadWindow, TINY, transcriptOf } from './team.ts';
+import { openLane, assertQuiet, firstPlan, reading, reloadWindow, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
@@ -78,6 +78,7 @@ scenario('from the keyboard alone a message is continued with another snapshot a
   const list = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
   await list.getByText(`another continuation distribution: snapshot ${bucket.snapshot.slice(0, 12)}`).waitFor();
   await eventually('verified with the same weights', async () => (await list.getByRole('listitem').filter({ hasText: 'identical: re-execution gave the same bytes' }).count()) === 4);
+  await openLane(transcript, 'reasoner');
   await eventually('marked branches', async () => (await transcript.locator('[role="treeitem"][aria-label*=", replayed, another continuation distribution"]').count()) === 3 + 8);
   // Neither the message's credit nor its estimates take anything from it.
   assert.deepEqual(reading(workbench, (store) => store.message(message).credit), before);

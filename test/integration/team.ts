@@ -104,3 +104,12 @@ export async function firstPlan(workbench: Workbench): Promise<{ readonly questi
     return { question: episode.question, message: store.chain(episode.leaf)[0]?.id ?? 0 };
   });
 }
+
+/** Opens the lane with the replays of the first message of a role; what the lane says. */
+export async function openLane(transcript: FrameLocator, role: string): Promise<string> {
+  const lane = transcript.locator(`[role="treeitem"].lane[aria-label*=" of ${role}:"]`).first();
+  await lane.waitFor();
+  if ((await lane.getAttribute('aria-expanded')) === 'false') await lane.click();
+  await transcript.locator(`[role="treeitem"].lane[aria-expanded="true"][aria-label*=" of ${role}:"]`).first().waitFor();
+  return lane.innerText();
+}

@@ -7,7 +7,7 @@ import { loadSqlite } from '../../src/store/sqlite.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, openLane, reloadWindow, storeOf, TINY } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
 const MINUS = '\u2212';
@@ -165,8 +165,22 @@ scenario('a replay shows the alternatives that the engine stored, with their ret
   await replayed.getByText('common random numbers').waitFor();
   // Every replay was executed again at once.
   await eventually('a badge on every alternative', async () => (await replayed.getByRole('listitem').filter({ hasText: 'identical: re-execution gave the same bytes' }).count()) === 4);
-  // What was sampled grew as branches: three plans, and two continuations of each of the four.
-  await eventually('the branches in the tree', async () => (await transcript.getByRole('treeitem').count()) === 7 + 3 + 8);
+  // The run's own messages stay as they were; the replays are a lane below theirs.
+  const items = transcript.getByRole('treeitem');
+  await eventually('the lane in the tree', async () => (await items.count()) === 7 + 1);
+  await transcript.getByText('6 messages · 8 replays in 1 request').waitFor();
+  assert.equal(await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of 2:"]').count(), 1);
+  assert.equal(await openLane(transcript, 'reasoner'), '8 replays in 1 request');
+  // Three plans, and two continuations of each of the four.
+  await eventually('the branches in the lane', async () => (await items.count()) === 7 + 1 + 3 + 8);
+  await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Run only');
+  await eventually('the run alone', async () => (await items.count()) === 7);
+  await transcript.getByText('6 of 6 messages, 0 of 11 replayed').waitFor();
+  await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Replays only');
+  // The question, the plan and its lane are above them.
+  await eventually('the replays alone', async () => (await items.count()) === 3 + 3 + 8);
+  await transcript.getByRole('button', { name: 'Clear filters' }).click();
+  await eventually('both again', async () => (await items.count()) === 7 + 1 + 3 + 8);
   for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('transcript', theme);
 });
 
@@ -186,6 +200,8 @@ scenario('a message of the user stands among the alternatives', async (workbench
 
 scenario('every branch says what re-execution showed, and a row that was changed says so when it is verified', async (workbench) => {
   const { transcript, episode } = await openFirst(workbench);
+  await openLane(transcript, 'reasoner');
+  await openLane(transcript, 'actor');
   const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
   await branches.first().waitFor();
   await eventually('every branch, and nothing else, to say where it stands', async () => (await branches.count()) === (await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count()));

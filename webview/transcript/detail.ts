@@ -3,16 +3,18 @@ import type { Draws } from '../../src/shared/draws.ts';
 import type { BucketView } from '../../src/shared/records.ts';
 import type { MessageDetail, ReplayDefaults, ReplayState, TranscriptHeader } from '../../src/shared/transcriptProtocol.ts';
 import { creditCell } from '../common/creditBar.ts';
-import { h, replace, type Child } from '../common/dom.ts';
+import { h, replace } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
 import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { divider } from '../common/toolkit.ts';
 import { BucketList } from './alternatives.ts';
 import { EstimatesView } from './estimates.ts';
+import { fact } from './fact.ts';
 import type { ReplayFields } from './drafts.ts';
 import type { WithMathematics } from './formulas.ts';
 import { shownKey } from './keys.ts';
+import { KeysAndHashes } from './keysAndHashes.ts';
 import { MessageText, type TextLook } from './messageText.ts';
 import { ReplayForm, type ReplayRequest } from './replayForm.ts';
 
@@ -41,6 +43,7 @@ export class DetailPane {
   private form: ReplayForm | null = null;
   private shown: number | null = null;
   private readonly facts = h('dl', { class: 'facts' });
+  private readonly keys: KeysAndHashes;
   private estimates: EstimatesView | null = null;
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
@@ -52,6 +55,7 @@ export class DetailPane {
   constructor(events: DetailEvents, mathematics: WithMathematics) {
     this.events = events;
     this.mathematics = mathematics;
+    this.keys = new KeysAndHashes(() => { events.arranged(); });
     copyAsWritten(this.element);
     this.asWritten.addEventListener('click', () => { this.toggleWritten(); });
     this.element.addEventListener('scroll', () => { events.scrolled(); });
@@ -76,6 +80,7 @@ export class DetailPane {
       if (draft !== undefined) this.form?.restore(draft);
     }
     replace(this.facts, ...facts(detail));
+    this.keys.show(detail);
     this.estimates?.update(detail.estimates);
     for (const bucket of detail.buckets) this.bucket(bucket, bucket.draws);
     if (replay !== null) this.replay(replay);
@@ -123,6 +128,15 @@ export class DetailPane {
     this.events.arranged();
   }
 
+  /** Whether keys and hashes are open; kept across a reload. */
+  get keysOpen(): boolean {
+    return this.keys.element.open;
+  }
+
+  set keysOpen(open: boolean) {
+    this.keys.element.open = open;
+  }
+
   /** Brings the first word of the search in the text into sight. */
   seekHit(): void {
     this.text?.seekHit();
@@ -162,6 +176,7 @@ export class DetailPane {
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
       this.facts,
       context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)), this.tokens(message.id)),
+      this.keys.element,
       divider(),
       form.element,
       this.estimates.element,
@@ -199,11 +214,5 @@ function facts({ message }: MessageDetail): readonly HTMLElement[] {
     ...fact('Return', h('span', {}, returnCell(message.return), message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null)),
     ...fact('Credit', credit === null ? NOT_MEASURED : h('span', { class: 'fact-credit' }, creditCell(credit), h('span', { class: 'muted' }, `${interval ?? 'no interval'}, n = ${count(credit.n)}, ${credit.estimator}, ${count(credit.evaluatorCalls)} calls`))),
     ...fact('Tokens', `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`),
-    ...fact('Snapshot', h('code', { title: message.snapshot }, message.snapshot.slice(0, 12))),
-    ...fact('Context key', h('code', {}, message.contextKey)),
   ];
-}
-
-function fact(name: string, ...value: readonly Child[]): readonly HTMLElement[] {
-  return [h('dt', {}, name), h('dd', {}, ...value)];
 }

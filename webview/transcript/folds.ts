@@ -1,4 +1,5 @@
-/** Which messages are folded, in sight or hidden by a filter. */
+/** Which rows are folded, in sight or hidden by a filter: messages that the user folded, and lanes that the user did not open. */
+import type { RowPlace } from '../../src/shared/transcriptProtocol.ts';
 
 /** A folded row and how many rows it hides. */
 export interface FoldedRow {
@@ -6,25 +7,43 @@ export interface FoldedRow {
   readonly descendants: number;
 }
 
+/** What the user changed: the keys of rows that were folded, and of lanes that were opened. */
+export interface Folding {
+  readonly folded: readonly number[];
+  readonly opened: readonly number[];
+}
+
+export const NOTHING_FOLDED: Folding = { folded: [], opened: [] };
+
 export class Folds {
   private readonly shown = new Map<number, FoldedRow>();
-  /** Messages that a filter hides: folded still when they are back. */
+  /** Rows that a filter hides: folded still when they are back. */
   private readonly away = new Set<number>();
+  /** Lanes of this layout that are folded unless they were opened. */
+  private readonly lanes = new Set<number>();
+  private opened = new Set<number>();
 
-  /** Takes the folded messages into another layout. */
-  open(messages: readonly number[], places: ReadonlyMap<number, FoldedRow>): void {
+  /** Takes what the user folded and opened into another layout. @param lanes the lanes in it that begin folded */
+  open({ folded, opened }: Folding, places: ReadonlyMap<number, FoldedRow>, lanes: readonly RowPlace[]): void {
     this.shown.clear();
     this.away.clear();
-    for (const message of messages) {
-      const place = places.get(message);
-      if (place === undefined) this.away.add(message);
-      else this.shown.set(message, place);
+    this.lanes.clear();
+    this.opened = new Set(opened);
+    for (const key of folded) {
+      const place = places.get(key);
+      if (place === undefined) this.away.add(key);
+      else this.shown.set(key, place);
+    }
+    for (const { message: key, index, descendants } of lanes) {
+      this.lanes.add(key);
+      if (!this.opened.has(key)) this.shown.set(key, { index, descendants });
     }
   }
 
-  /** Every folded message. */
-  get messages(): readonly number[] {
-    return [...this.shown.keys(), ...this.away];
+  /** What the user changed so far. */
+  get folding(): Folding {
+    const folded = [...this.shown.keys()].filter((key) => !this.lanes.has(key));
+    return { folded: [...folded, ...this.away], opened: [...this.opened] };
   }
 
   /** The rows of the layout that are folded. */
@@ -32,16 +51,30 @@ export class Folds {
     return this.shown.values();
   }
 
-  has(message: number | null): boolean {
-    return message !== null && this.shown.has(message);
+  has(key: number | null): boolean {
+    return key !== null && this.shown.has(key);
   }
 
-  toggle(message: number, { index, descendants }: FoldedRow): void {
-    if (!this.shown.delete(message)) this.shown.set(message, { index, descendants });
+  toggle(key: number, { index, descendants }: FoldedRow): void {
+    if (this.has(key)) this.unfoldKey(key);
+    else {
+      this.shown.set(key, { index, descendants });
+      this.opened.delete(key);
+    }
   }
 
-  /** Unfolds what stands at these rows. */
+  /** Unfolds what is at these rows. */
   unfold(rows: readonly number[]): void {
-    for (const [message, { index }] of this.shown) if (rows.includes(index)) this.shown.delete(message);
+    for (const [key, { index }] of [...this.shown]) if (rows.includes(index)) this.unfoldKey(key);
+  }
+
+  /** Opens those lanes that are at these rows. */
+  openLanes(rows: readonly number[]): void {
+    for (const [key, { index }] of [...this.shown]) if (this.lanes.has(key) && rows.includes(index)) this.unfoldKey(key);
+  }
+
+  private unfoldKey(key: number): void {
+    this.shown.delete(key);
+    if (this.lanes.has(key)) this.opened.add(key);
   }
 }

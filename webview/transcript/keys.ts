@@ -93,3 +93,22 @@ export function placeOfWord(word: string, active: number, places: number, rowAt:
   }
   return null;
 }
+
+/** Has an element's key presses mean commands, or words that are typed ahead. @param typed the word so far, in small letters */
+export function listenForKeys(element: HTMLElement, command: (command: TreeCommand) => void, typed: (word: string) => void): void {
+  const typing = new TypeAhead();
+  element.addEventListener('keydown', (event) => {
+    const now = performance.now();
+    const meant = typing.takes(event, now) ? undefined : commandOf(event);
+    if (meant !== undefined) {
+      typing.end();
+      event.preventDefault();
+      command(meant);
+      return;
+    }
+    const word = typing.add(event, now);
+    if (word === null) return;
+    event.preventDefault();
+    typed(word);
+  });
+}

@@ -1,6 +1,12 @@
 /** The transcript panel's entry in the webview. */
 import '../common/common.css';
 import './style.css';
+import './tree.css';
+import './comparison.css';
+import './detail.css';
+import './replays.css';
+import './keys.css';
+import './chrome.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';
 import { mathematicsBeside } from './formulas.ts';

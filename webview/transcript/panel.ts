@@ -1,16 +1,19 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
 import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayDraft, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
-import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { Arrivals } from './arrivals.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
 import { withDraft } from './drafts.ts';
+import { NOTHING_FOLDED, type Folding } from './folds.ts';
 import type { WithMathematics } from './formulas.ts';
 import { HitSteps } from './hits.ts';
+import { Drawer } from './drawer.ts';
+import { KeyboardHome } from './keyboardHome.ts';
 import { keySheet } from './keySheet.ts';
 import { ProtocolMap } from './protocolMap.ts';
+import { sizeWords } from './replayWords.ts';
 import { SearchBar } from './searchBar.ts';
 import { TreeView } from './tree.ts';
 import type { PanelCommand } from './treeEvents.ts';
@@ -19,7 +22,7 @@ type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
 /** Milliseconds without scrolling before the place is kept. */
 const REST = 150;
-const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'found', 'marked', 'comparison', 'modelChosen', 'failed'] satisfies readonly TranscriptFromHost['type'][];
+const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'found', 'marked', 'comparison', 'modelChosen', 'focus', 'failed'] satisfies readonly TranscriptFromHost['type'][];
 
 /** Whether a message comes from our extension host; its content is then as the protocol says. */
 export function isFromHost(value: unknown): value is TranscriptFromHost {
@@ -35,7 +38,7 @@ export class TranscriptPanel {
   private readonly tree: TreeView;
   private readonly detail: DetailPane;
   private opened: Opened | null = null;
-  private folded: readonly number[] = [];
+  private folding: Folding = NOTHING_FOLDED;
   private selected: number | null = null;
   private replay: ReplayState | null = null;
   /** A message to be replayed as soon as the pane shows it, with the numbers that stand in the pane. */
@@ -50,6 +53,9 @@ export class TranscriptPanel {
   /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
   private stepped: 'no' | 'row' | 'text' = 'no';
   private readonly map: ProtocolMap;
+  private readonly protocol: Drawer;
+  /** Where the keyboard is when nothing else asked for it. */
+  private readonly home: KeyboardHome;
   private readonly bar: SearchBar;
   private readonly comparison: ComparisonView;
   /** Where the page stood before it was thrown away, until the transcript is there again. */
@@ -70,7 +76,7 @@ export class TranscriptPanel {
       verify: (message) => { host.post({ type: 'verify', message }); },
       exportReport: (message) => { host.post({ type: 'exportReport', message }); },
       copyLink: (message) => { host.post({ type: 'copyLink', message }); },
-      arranged: (folded) => { this.arranged(folded); },
+      arranged: (folding) => { this.arranged(folding); },
       compare: (message) => { host.post({ type: 'compare', message }); },
       tokens: (message) => { host.post({ type: 'showContext', message }); },
       command: (command) => { this.command(command); },
@@ -78,13 +84,17 @@ export class TranscriptPanel {
       scrolled: () => { this.keepSoon(); },
     });
     this.map = new ProtocolMap((role) => { this.bar.toggleRole(role); });
+    this.protocol = new Drawer('Protocol', 'protocol', this.map.element);
+    this.home = new KeyboardHome(this.tree.element);
     this.bar = new SearchBar({
       search: (query) => { this.search(query); },
       step: (direction) => { this.step(direction); },
-      filter: (filter) => { host.post({ type: 'filter', filter, collapsed: this.folded, others: this.tree.landmarks() }); },
+      filter: (filter) => {
+        host.post({ type: 'filter', filter, collapsed: this.folding.folded, others: this.tree.landmarks() });
+      },
       leave: () => { this.tree.element.focus(); },
       keys: () => { this.keys.toggle(); },
-    });
+    }, this.protocol.toggle);
     this.comparison = new ComparisonView({
       openDiff: () => { host.post({ type: 'openDiff' }); },
       open: (message) => { host.post({ type: 'locate', message }); },
@@ -112,10 +122,8 @@ export class TranscriptPanel {
     const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));
     replace(
       root,
-      h('header', { class: 'panel-head' }, this.title, this.subtitle),
+      h('div', { class: 'chrome' }, h('header', { class: 'panel-head' }, this.title, this.subtitle), this.protocol.element, this.bar.element),
       this.banner,
-      this.map.element,
-      this.bar.element,
       h('div', { class: 'split' }, h('div', { class: 'tree-pane' }, columns, this.tree.element), h('div', { class: 'side-pane' }, this.comparison.element, this.detail.element)),
       this.keys.element,
     );
@@ -123,11 +131,12 @@ export class TranscriptPanel {
     const state = host.getState();
     if (isTranscriptState(state)) {
       this.selected = state.selected;
-      this.folded = state.collapsed;
+      this.folding = { folded: state.collapsed, opened: state.opened };
       this.filter = state.filter;
       this.query = state.query;
       this.bar.query = state.query;
       this.detail.show({ asWritten: state.asWritten, query: state.query.trim() });
+      this.detail.keysOpen = state.keysOpen;
       this.compared = state.compared;
       this.kept = state.top;
       this.drafts = state.drafts;
@@ -138,7 +147,8 @@ export class TranscriptPanel {
 
   private ready(): void {
     const others = typeof this.kept?.message === 'number' ? [this.kept.message] : this.tree.landmarks();
-    this.host.post({ type: 'ready', selected: this.selected, collapsed: this.folded, others, filter: this.filter });
+    const { selected, filter } = this;
+    this.host.post({ type: 'ready', selected, collapsed: this.folding.folded, others, filter });
   }
 
   private receive(message: TranscriptFromHost): void {
@@ -158,6 +168,7 @@ export class TranscriptPanel {
       }
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
       case 'modelChosen': this.detail.setModel(message.folder); break;
+      case 'focus': this.home.take(); break;
       case 'found': this.found(message.revision, message.hits); break;
       case 'marked': this.tree.markCompared(message.message); break;
       case 'comparison':
@@ -193,7 +204,7 @@ export class TranscriptPanel {
   private open(message: Opened): void {
     const same = this.isSame(message);
     // The folds of another transcript are no folds of this one.
-    if (this.opened !== null && !same) this.folded = [];
+    if (this.opened !== null && !same) this.folding = NOTHING_FOLDED;
     // Who asked for another message meanwhile is to see it.
     const kept = message.selected === this.selected ? this.kept : null;
     this.kept = null;
@@ -206,17 +217,19 @@ export class TranscriptPanel {
     this.title.textContent = message.header.title;
     this.filter = message.filter;
     // The title of a run may turn the direction of text: what follows it stays where it is.
-    replace(this.subtitle, h('bdi', {}, message.header.subtitle), ` · ${count(message.layout.messages)} ${message.layout.messages === 1 ? 'message' : 'messages'}`);
+    replace(this.subtitle, h('bdi', {}, message.header.subtitle), ` · ${sizeWords(message.layout)}`);
     this.map.show(message.header.protocol);
+    this.protocol.toggle.hidden = message.header.protocol === null;
     this.bar.show(message.filter, message.choices, message.layout);
     this.tree.markCompared(message.marked);
-    this.tree.open(message.layout, this.folded, this.selected, same, kept);
-    this.folded = this.tree.folds();
+    this.tree.open(message.layout, this.folding, this.selected, same, kept);
+    this.folding = this.tree.folds();
     this.show(this.selected);
     if (this.query !== '') this.search(this.query, false);
     // What was compared comes back with the page; the texts come from the store.
     if (this.compared !== null && this.comparison.compared === null) this.host.post({ type: 'comparePair', ...this.compared });
     this.markMap(null);
+    this.home.offer();
     this.keep();
   }
 
@@ -313,8 +326,8 @@ export class TranscriptPanel {
     this.bar.tell(hits, at < 0 ? null : at);
   }
 
-  private arranged(folded: readonly number[]): void {
-    this.folded = folded;
+  private arranged(folding: Folding): void {
+    this.folding = folding;
     this.keep();
   }
 
@@ -325,7 +338,22 @@ export class TranscriptPanel {
   }
 
   private keep(): void {
-    if (this.opened !== null) this.host.setState({ version: 4, target: this.opened.target, selected: this.selected, collapsed: this.folded, filter: this.filter, query: this.query, asWritten: this.detail.written, compared: this.compared, top: this.tree.top, drafts: this.drafts, scroll: this.keptScroll ?? Math.round(this.detail.element.scrollTop) });
+    if (this.opened === null) return;
+    this.host.setState({
+      version: 5,
+      target: this.opened.target,
+      selected: this.selected,
+      collapsed: this.folding.folded,
+      opened: this.folding.opened,
+      filter: this.filter,
+      query: this.query,
+      asWritten: this.detail.written,
+      keysOpen: this.detail.keysOpen,
+      compared: this.compared,
+      top: this.tree.top,
+      drafts: this.drafts,
+      scroll: this.keptScroll ?? Math.round(this.detail.element.scrollTop),
+    });
   }
 }
 

@@ -35,7 +35,7 @@ export class Pointer {
 
   /** The index of what is sought among the rows in sight; undefined where it is none of them. */
   find(rows: ReadonlyMap<number, MarkedRow | undefined>): number | undefined {
-    return this.sought === null ? undefined : [...rows].find(([, row]) => row?.message === this.sought?.message)?.[0];
+    return this.sought === null ? undefined : [...rows].find(([, row]) => row?.key === this.sought?.key)?.[0];
   }
 
   leave(): void {

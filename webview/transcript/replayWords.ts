@@ -1,7 +1,28 @@
 /** Numbers of a replay, read and put in words. */
 import { TEMPERATURE, type OfferedSnapshot } from '../../src/shared/continuation.ts';
-import type { ReplayState } from '../../src/shared/transcriptProtocol.ts';
+import type { Replays, ReplayState, TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
 import { count } from '../common/format.ts';
+
+/** A number of things: `1 message`, `2 messages`. */
+function things(number: number, one: string): string {
+  return `${count(number)} ${number === 1 ? one : `${one}s`}`;
+}
+
+/** What replay requests made: `12 replays in 3 requests`. */
+export function replaysWords({ replays, requests }: Replays): string {
+  return `${things(replays, 'replay')} in ${things(requests, 'request')}`;
+}
+
+/** What a transcript holds: `10 messages · 12 replays in 3 requests`. */
+export function sizeWords({ messages, replayed }: Pick<TranscriptLayout, 'messages' | 'replayed'>): string {
+  return [things(messages, 'message'), ...(replayed.requests === 0 ? [] : [replaysWords(replayed)])].join(' · ');
+}
+
+/** What a filter leaves: `4 of 10 messages, 3 of 77 replayed`. */
+export function matchingWords({ messages, matching, replayed }: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>): string {
+  const further = replayed.messages === 0 ? '' : `, ${count(replayed.matching)} of ${count(replayed.messages)} replayed`;
+  return `${count(matching)} of ${count(messages)} messages${further}`;
+}
 
 /** The mean of the returns that could be scored; null when there is none. */
 export function meanReturn(returns: readonly (number | null)[]): number | null {

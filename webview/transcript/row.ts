@@ -6,6 +6,7 @@ import { disarmed } from '../../src/shared/visible.ts';
 import { h, icon, setAttributes } from '../common/dom.ts';
 import { creditText, oneLine, returnText } from '../common/format.ts';
 import { highlighted } from './highlight.ts';
+import { replaysWords } from './replayWords.ts';
 import { returnCell } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
 import { verificationBadge, verificationText } from '../common/verificationBadge.ts';
@@ -30,6 +31,7 @@ export function rowId(index: number): string {
 export function rowLabel(row: MarkedRow): string {
   const text = disarmed(oneLine(row.text));
   if (row.message === null) return `Question: ${text}`;
+  if (row.lane !== null) return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
   return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
@@ -48,7 +50,8 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
   const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...label(row, query));
   name.style.paddingInlineStart = `${String(4 + 12 * row.depth)}px`;
   element.append(name);
-  if (row.message !== null) {
+  element.classList.toggle('lane', row.lane !== null);
+  if (row.message !== null && row.lane === null) {
     element.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'message', message: row.message, preventDefaultContextMenuItems: true });
     element.classList.toggle('passed', !row.match);
     element.append(returnCell(row.return), creditCell(row.credit));
@@ -84,13 +87,14 @@ function words(text: string, query: string): readonly (HTMLElement | string)[] {
 }
 
 function twistie(row: MarkedRow, folded: boolean): HTMLElement {
-  if (row.descendants === 0 || row.message === null) return h('span', { class: 'twistie' });
+  if (row.descendants === 0 || row.key === null) return h('span', { class: 'twistie' });
   return h('span', { class: folded ? 'twistie foldable' : 'twistie foldable open' }, icon('chevron'));
 }
 
 function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
   const text = oneLine(row.text);
   if (row.message === null) return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, ...shownText(text))];
+  if (row.lane !== null) return [h('span', { class: 'branch' }, icon('branch')), h('span', { class: 'lane-words' }, replaysWords(row.lane))];
   const place = row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
   return [
     h('span', { class: 'role' }, row.role),

@@ -1,9 +1,11 @@
-/** Searching and sifting above the tree: words with their hits counted, and one chooser per property. */
+/** Searching and filtering above the tree: words with their hits counted, and one chooser per property. */
 import { TAXONOMY_CLASSES } from '../../src/shared/records.ts';
 import { NO_FILTER, QUERY_LIMIT, type FilterChoices, type SearchHits, type TranscriptFilter, type TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
+import { Drawer } from './drawer.ts';
 import { shownKey } from './keys.ts';
+import { matchingWords } from './replayWords.ts';
 
 /** Milliseconds without a key before the store is asked. */
 const PAUSE = 120;
@@ -21,6 +23,7 @@ export interface SearchEvents {
 type Choice = readonly [value: string, words: string];
 
 const CREDITS: readonly Choice[] = [['', 'Any credit'], ['positive', 'Credit above 0'], ['negative', 'Credit below 0'], ['zero', 'Credit of 0'], ['none', 'Credit not measured']];
+const LANES: readonly Choice[] = [['', 'Run and replays'], ['run', 'Run only'], ['replays', 'Replays only']];
 const OUTCOMES: readonly Choice[] = [['', 'Any return'], ['won', 'Return of 1'], ['lost', 'Return of 0'], ['between', 'Return between'], ['none', 'Not scored']];
 
 export class SearchBar {
@@ -32,35 +35,45 @@ export class SearchBar {
   private readonly credit = chooser('Credit');
   private readonly outcome = chooser('Return');
   private readonly label = chooser('Label or failure class');
+  private readonly lane = chooser('Run or replays');
   private readonly clear = h('button', { class: 'link', type: 'button' }, 'Clear filters');
   private readonly matching = h('span', { class: 'muted matching', role: 'status' });
+  private readonly filters: Drawer;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private filter: TranscriptFilter = NO_FILTER;
 
-  constructor(events: SearchEvents) {
+  /** @param protocol the button that opens the map of the protocol where space is short */
+  constructor(events: SearchEvents, protocol: HTMLElement) {
     this.events = events;
     fill(this.credit, CREDITS);
     fill(this.outcome, OUTCOMES);
+    fill(this.lane, LANES);
     this.field.addEventListener('input', () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => { this.ask(); }, PAUSE);
     });
     this.field.addEventListener('keydown', (event) => { this.onKey(event); });
-    for (const select of [this.role, this.credit, this.outcome, this.label]) {
+    for (const select of this.choosers) {
       select.addEventListener('change', () => { events.filter(this.chosen()); });
       select.addEventListener('keydown', (event) => { if (event.key === 'Escape') events.leave(); });
     }
     this.clear.addEventListener('click', () => { this.role.focus(); events.filter(NO_FILTER); });
-    const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, `Keys ( ${shownKey('keys')} )`);
+    const sign = h('span', { class: 'key-sign' }, ` ( ${shownKey('keys')} )`);
+    const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys', sign);
     keys.addEventListener('click', () => { events.keys(); });
+    const line = [...this.choosers, this.clear, this.matching];
+    this.filters = new Drawer('Filters', 'filters', h('div', { class: 'filter-line' }, ...line));
     this.element = h(
       'div',
       { class: 'search-bar', role: 'search' },
       h('div', { class: 'search-line' }, this.field, step('Previous hit (P)', '↑', () => { events.step(-1); }), step('Next hit (N)', '↓', () => { events.step(1); }), this.hits),
-      h('div', { class: 'filter-line' }, this.role, this.credit, this.outcome, this.label, this.clear, this.matching),
+      this.filters.toggle,
+      this.filters.element,
+      protocol,
       keys,
     );
-    this.show(NO_FILTER, { roles: [], labels: [] }, { messages: 0, matching: 0 });
+    const replayed = { requests: 0, replays: 0, messages: 0, matching: 0 };
+    this.show(NO_FILTER, { roles: [], labels: [] }, { messages: 0, matching: 0, replayed });
   }
 
   /** The words searched for. */
@@ -79,11 +92,12 @@ export class SearchBar {
   }
 
   focusFilter(): void {
+    this.filters.show(true);
     this.role.focus();
   }
 
   /** Shows the filter in force and what it leaves. */
-  show(filter: TranscriptFilter, choices: FilterChoices, layout: Pick<TranscriptLayout, 'messages' | 'matching'>): void {
+  show(filter: TranscriptFilter, choices: FilterChoices, layout: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>): void {
     this.filter = filter;
     const roles = filter.role === null || choices.roles.includes(filter.role) ? choices.roles : [...choices.roles, filter.role];
     fill(this.role, [['', 'Any role'], ...roles.map((role): Choice => [role, role])]);
@@ -92,10 +106,13 @@ export class SearchBar {
     this.credit.value = filter.credit ?? '';
     this.outcome.value = filter.outcome ?? '';
     this.label.value = filter.label ?? '';
-    const open = Object.values(filter).every((value) => value === null);
-    this.clear.hidden = open;
-    this.matching.textContent = open ? '' : `${count(layout.matching)} of ${count(layout.messages)} messages`;
-    for (const select of [this.role, this.credit, this.outcome, this.label]) select.classList.toggle('set', select.value !== '');
+    this.lane.value = filter.lane ?? '';
+    this.lane.hidden = layout.replayed.requests === 0 && filter.lane === null;
+    const set = Object.values(filter).filter((value) => value !== null).length;
+    this.clear.hidden = set === 0;
+    this.matching.textContent = set === 0 ? '' : matchingWords(layout);
+    this.filters.name = set === 0 ? 'Filters' : `Filters (${String(set)})`;
+    for (const select of this.choosers) select.classList.toggle('set', select.value !== '');
   }
 
   /** @param at place of the hit that the keyboard stands on, from 0; null where it stands on none */
@@ -129,14 +146,20 @@ export class SearchBar {
     }
   }
 
+  private get choosers(): readonly HTMLSelectElement[] {
+    return [this.role, this.credit, this.outcome, this.label, this.lane];
+  }
+
   private chosen(): TranscriptFilter {
     const credit = this.credit.value;
     const outcome = this.outcome.value;
+    const lane = this.lane.value;
     return {
       role: this.role.value === '' ? null : this.role.value,
       credit: credit === 'positive' || credit === 'negative' || credit === 'zero' || credit === 'none' ? credit : null,
       outcome: outcome === 'won' || outcome === 'lost' || outcome === 'between' || outcome === 'none' ? outcome : null,
       label: this.label.value === '' ? null : this.label.value,
+      lane: lane === 'run' || lane === 'replays' ? lane : null,
     };
   }
 

@@ -2,8 +2,8 @@
 import type { MarkedRow, RowPlace, TranscriptLayout, TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
 import { carried, type Standing } from './carried.ts';
-import { Folds } from './folds.ts';
-import { commandOf, placeOfWord, TypeAhead, type TreeCommand } from './keys.ts';
+import { Folds, type Folding } from './folds.ts';
+import { listenForKeys, placeOfWord, type TreeCommand } from './keys.ts';
 import { Layout } from './layout.ts';
 import { Pointer } from './pointer.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
@@ -25,14 +25,13 @@ export class TreeView {
   private readonly drawn = new Map<number, HTMLElement>();
   private readonly folded = new Folds();
   private readonly pointer = new Pointer();
-  /** Indexes in this layout of messages that the host was, or will be, asked about. */
+  /** Indexes in this layout of rows that the host was, or will be, asked about, by their keys. */
   private readonly known = new Map<number, number>();
   private layout = new Layout(0, []);
   private active = 0;
   private selected: number | null = null;
   private marked: number | null = null;
   private query = '';
-  private readonly typing = new TypeAhead();
   /** A key about a row that was not here yet. */
   private due: { readonly command: TreeCommand; readonly index: number } | null = null;
   /** The rows on screen are those of the layout before, until the rows of this one are here. */
@@ -50,7 +49,10 @@ export class TreeView {
     this.events = events;
     this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.canvas);
     this.element.addEventListener('scroll', () => { this.onScroll(); });
-    this.element.addEventListener('keydown', (event) => { this.onKey(event); });
+    listenForKeys(this.element, (command) => { this.run(command); }, (word) => {
+      const place = this.placeOf(word);
+      if (place !== null) this.activate(place);
+    });
     this.element.addEventListener('mousedown', ({ target }) => { this.pointer.press(target); });
     this.element.addEventListener('click', ({ target }) => { this.onClick(target); });
     this.element.addEventListener('focus', () => { this.schedule(); });
@@ -61,7 +63,7 @@ export class TreeView {
    * Shows another layout. What the user looks at stays where it is when the transcript is the same.
    * @param kept where a page stood that was thrown away; null where what is selected is to be seen
    */
-  open(layout: TranscriptLayout, folded: readonly number[], selected: number | null, same: boolean, kept: TranscriptTop | null = null): void {
+  open(layout: TranscriptLayout, folding: Folding, selected: number | null, same: boolean, kept: TranscriptTop | null = null): void {
     const places = new Map(layout.places.map((place) => [place.message, place]));
     const after = new Map([...layout.places, ...layout.near].map(({ message, index }) => [message, index]));
     const now = (row: Standing): number => carried(row, this.known, after, layout.rows);
@@ -72,7 +74,9 @@ export class TreeView {
     const from = this.element.scrollTop;
     if (!same) this.pointer.leave();
     if (!this.pointer.seeking) this.due = null;
-    this.folded.open(folded, places);
+    this.folded.open(folding, places, layout.lanes);
+    // What is opened at a message in a lane shows it; what is only shown again stays as it was.
+    if (!same && kept === null) this.folded.openLanes(places.get(selected ?? 0)?.ancestors ?? []);
     this.known.clear();
     for (const { message, index } of layout.places) this.known.set(message, index);
     this.windows.reset(layout.revision);
@@ -142,12 +146,12 @@ export class TreeView {
     this.windows.forgetAsked();
   }
 
-  /** The folded messages, those that a filter hides as well. */
-  folds(): readonly number[] {
-    return this.folded.messages;
+  /** What is folded, what a filter hides as well, and which lanes are open. */
+  folds(): Folding {
+    return this.folded.folding;
   }
 
-  /** The messages whose places a new layout must tell, so that what is read stays in sight. */
+  /** The rows whose places a new layout must give, by their keys, so that what is read stays in sight. */
   landmarks(): readonly number[] {
     const rows = [this.anchor(), this.standing(this.active)].flatMap((row) => (row === null || row.message === null ? [] : [{ index: row.index, message: row.message }]));
     for (const { index, message } of rows) this.known.set(message, index);
@@ -156,7 +160,7 @@ export class TreeView {
 
   /** A row with its message, where that is known. */
   private standing(index: number): Standing {
-    return { index, message: this.windows.peek(index)?.message ?? [...this.known].find(([, at]) => at === index)?.[0] ?? null };
+    return { index, message: this.windows.peek(index)?.key ?? [...this.known].find(([, at]) => at === index)?.[0] ?? null };
   }
 
   /** What stood first in sight when every row was last there; null while nothing has been drawn. */
@@ -252,14 +256,14 @@ export class TreeView {
     let element = this.drawn.get(index);
     if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
       element?.remove();
-      const folded = row !== undefined && this.folded.has(row.message);
+      const folded = row !== undefined && this.folded.has(row.key);
       element = row === undefined ? waitingElement(index) : rowElement(row, { folded, active: false, selected: false, compared: false }, this.query);
       this.drawn.set(index, element);
       if (row !== undefined) this.pointer.shows(element, row);
       this.canvas.append(element);
     }
     element.style.transform = `translateY(${String(place * ROW_HEIGHT)}px)`;
-    mark(element, { active: index === this.active, selected: row !== undefined && row.message === this.selected, compared: row !== undefined && row.message !== null && row.message === this.marked });
+    mark(element, { active: index === this.active, selected: row !== undefined && row.key === this.selected, compared: row !== undefined && row.key !== null && row.key === this.marked });
   }
 
   /** Scrolls no further than the layout goes: old rows that are still there may reach beyond it. */
@@ -274,20 +278,12 @@ export class TreeView {
     else if (top + ROW_HEIGHT > this.element.scrollTop + height) this.element.scrollTop = top + ROW_HEIGHT - height;
   }
 
-  private onKey(event: KeyboardEvent): void {
-    const now = performance.now();
-    const command = this.typing.takes(event, now) ? undefined : commandOf(event);
-    if (command !== undefined) {
-      this.typing.end();
-      event.preventDefault();
-      this.run(command);
-      return;
-    }
-    const word = this.typing.add(event, now);
-    if (word === null) return;
-    event.preventDefault();
-    const place = placeOfWord(word, this.layout.placeOf(this.active), this.layout.visible, (at) => this.windows.peek(this.layout.rowAt(at)));
-    if (place !== null) this.activate(place);
+  /** The place of the next row at hand that begins with a word; lanes are no messages. */
+  private placeOf(word: string): number | null {
+    return placeOfWord(word, this.layout.placeOf(this.active), this.layout.visible, (at) => {
+      const row = this.windows.peek(this.layout.rowAt(at));
+      return row?.lane === null ? row : undefined;
+    });
   }
 
   private run(command: TreeCommand): void {
@@ -331,14 +327,14 @@ export class TreeView {
   private openOrDescend(place: number): void {
     const row = this.windows.get(this.active);
     if (row === undefined || row.descendants === 0) return;
-    if (this.folded.has(row.message)) this.toggle(row);
+    if (this.folded.has(row.key)) this.toggle(row);
     else this.activate(place + 1);
   }
 
   private closeOrAscend(): void {
     const row = this.windows.get(this.active);
     if (row === undefined) return;
-    if (row.message !== null && row.descendants > 0 && !this.folded.has(row.message)) {
+    if (row.key !== null && row.descendants > 0 && !this.folded.has(row.key)) {
       this.toggle(row);
       return;
     }
@@ -346,8 +342,8 @@ export class TreeView {
   }
 
   private toggle(row: MarkedRow): void {
-    if (row.message === null || row.descendants === 0) return;
-    this.folded.toggle(row.message, row);
+    if (row.key === null || row.descendants === 0) return;
+    this.folded.toggle(row.key, row);
     this.relayout(this.layout.rows);
     this.active = this.layout.rowAt(this.layout.placeOf(this.active));
     this.schedule();
@@ -377,7 +373,7 @@ export class TreeView {
     const element = target.closest('.row');
     const index = this.holding ? undefined : [...this.drawn].find(([, drawn]) => drawn === element)?.[0];
     const row = index === undefined ? undefined : this.windows.get(index);
-    if (meant !== undefined && row?.message !== meant.message) {
+    if (meant !== undefined && row?.key !== meant.key) {
       this.selected = meant.message;
       this.pointer.seek(meant);
       this.due = null;
@@ -386,8 +382,9 @@ export class TreeView {
       return;
     }
     if (index === undefined) return;
-    if (row !== undefined && target.closest('.foldable') !== null) {
-      this.active = index;
+    // A lane is a heading: a click anywhere on it opens or closes it.
+    if (row !== undefined && (row.lane !== null || target.closest('.foldable') !== null)) {
+      this.stand(index);
       this.toggle(row);
     } else {
       this.choose(index);

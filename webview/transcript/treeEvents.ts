@@ -1,4 +1,5 @@
-/** What the transcript tree tells the panel around it. */
+/** What the transcript tree reports to the panel around it. */
+import type { Folding } from './folds.ts';
 
 export interface TreeEvents {
   /** Rows are needed. */
@@ -17,8 +18,8 @@ export interface TreeEvents {
   moved(index: number): void;
   /** Other rows came into sight. */
   scrolled(): void;
-  /** The set of folded messages changed. */
-  arranged(folded: readonly number[]): void;
+  /** What is folded or opened changed. */
+  arranged(folding: Folding): void;
 }
 
 export type PanelCommand = 'difference' | 'costliest' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';

@@ -97,7 +97,7 @@ addRun(store.writer);
 const tree = addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
 
 const TARGET = { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha };
-const ALL = { role: null, credit: null, outcome: null, label: null };
+const ALL = { role: null, credit: null, outcome: null, label: null, lane: null };
 const CASES = { verdict: null, role: null, labels: 'all' };
 const KINDS = {
   dashboard: {
@@ -107,7 +107,7 @@ const KINDS = {
   },
   transcript: {
     make: (parts: never) => new TranscriptPanels(parts),
-    state: { version: 4, target: TARGET, selected: null, collapsed: [], filter: ALL, query: '', asWritten: false, compared: null, top: null, drafts: [], scroll: 0 },
+    state: { version: 5, target: TARGET, selected: null, collapsed: [], opened: [], filter: ALL, query: '', asWritten: false, keysOpen: false, compared: null, top: null, drafts: [], scroll: 0 },
     ready: { type: 'ready', selected: null, collapsed: [], others: [], filter: ALL },
   },
   taxonomy: {
@@ -181,26 +181,28 @@ test('a transcript that grew while it was hidden, or since the store was last lo
   panel.show(true);
   panel.says(ready);
   await settle();
-  assert.deepEqual(told(panel), [['opened', rows + 1]], 'nobody tells it of the store again');
+  assert.deepEqual(told(panel), [['opened', rows + 2]], 'nobody tells it of the store again: a lane, and the replay in it');
   // One that the detail pane lists before the tree heard of it: the page asks for the layout first, and is then told the place in it.
   const [another] = addRequest(store.writer, asked, ['another'], [0]).alternatives;
   panel.says({ type: 'locate', message: another });
   assert.deepEqual(told(panel), [['changed', undefined]]);
   panel.says(ready);
   await settle();
-  assert.deepEqual(told(panel), [['opened', rows + 2], ['reveal', rows + 1]]);
+  assert.deepEqual(told(panel), [['opened', rows + 3], ['reveal', rows + 2]]);
   panel.says({ type: 'locate', message: another });
-  assert.deepEqual(told(panel), [['reveal', rows + 1]], 'at once where the page has the layout');
+  assert.deepEqual(told(panel), [['reveal', rows + 2]], 'at once where the page has the layout');
   // The same by a link, and behind a filter.
   panel.says({ type: 'filter', filter: { ...ALL, role: 'reasoner' }, collapsed: [], others: [asked] });
-  assert.deepEqual((panel.posts[0] as { readonly layout: unknown }).layout, { revision: 4, rows: 2, messages: rows + 1, matching: 1, places: [], near: [{ message: asked, index: 1 }] }, 'where what stood in sight would be');
+  assert.deepEqual((panel.posts[0] as { readonly layout: unknown }).layout, {
+    revision: 4, rows: 2, messages: rows - 1, matching: 1, replayed: { requests: 2, replays: 2, messages: 2, matching: 0 }, lanes: [], places: [], near: [{ message: asked, index: 1 }],
+  }, 'where what stood in sight would be');
   assert.deepEqual(told(panel), [['opened', 2]]);
   const [third] = addRequest(store.writer, asked, ['third'], [0]).alternatives;
   panels.open(TARGET as never, third ?? -1);
-  assert.deepEqual(told(panel), [['changed', undefined]]);
+  assert.deepEqual(told(panel), [['changed', undefined], ['focus', undefined]]);
   panel.says(ready);
   await settle();
-  assert.deepEqual(told(panel), [['opened', rows + 3], ['reveal', rows + 2]]);
+  assert.deepEqual(told(panel), [['opened', rows + 4], ['reveal', rows + 3]]);
   // Nothing was added: nothing is laid out anew.
   counted.change();
   assert.deepEqual(told(panel), []);

@@ -8,7 +8,7 @@ import { isTranscriptState, isTranscriptToHost } from '../../../src/shared/trans
 const thresholds = { misleading: 0.5, ambiguity: 0.01, shift: 0.2, significance: 0.05 };
 const taxonomyFilter = { verdict: 'Over-Coupling', role: null, labels: 'disagreement' };
 const taxonomyState = { version: 2, run: 'r', filter: taxonomyFilter, limit: 50, opened: null, finding: null, draft: { bucket: 1, name: '', note: 'begun' }, scroll: 0 };
-const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan' };
+const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan', lane: 'replays' };
 const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
 const continuation = { snapshot: null, temperature: null, model: null };
@@ -17,7 +17,7 @@ const replayDraft = { message: 4, alternatives: '0', replays: 'two', text: 'what
 
 test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
-    { type: 'ready', selected: null, collapsed: [1, 2], others: [], filter },
+    { type: 'ready', selected: null, collapsed: [1, -2], others: [], filter },
     { type: 'filter', filter: { ...filter, outcome: 'won' }, collapsed: [], others: [3] },
     { type: 'search', revision: 2, query: '<b>' },
     { type: 'compare', message: 5 },
@@ -53,7 +53,7 @@ test('messages of the panels that follow the protocol are taken', () => {
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
-  assert.ok(isTranscriptState({ version: 4, target, selected: 4, collapsed: [], filter, query: 'plan', asWritten: true, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 }, drafts: [replayDraft], scroll: 12 }));
+  assert.ok(isTranscriptState({ version: 5, target, selected: 4, collapsed: [3, -3], opened: [-4], filter, query: 'plan', asWritten: true, keysOpen: true, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 }, drafts: [replayDraft], scroll: 12 }));
   assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter: taxonomyFilter, limit: 50 }));
   assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
   assert.ok(isTaxonomyState(taxonomyState));
@@ -85,7 +85,7 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
   assert.equal(isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }), false);
-  const transcriptState = { version: 4, target, selected: null, collapsed: [], filter, query: '', asWritten: false, compared: null, top: null, drafts: [], scroll: 0 };
+  const transcriptState = { version: 5, target, selected: null, collapsed: [], opened: [], filter, query: '', asWritten: false, keysOpen: false, compared: null, top: null, drafts: [], scroll: 0 };
   assert.ok(isTranscriptState(transcriptState));
   assert.equal(isTranscriptState({ ...transcriptState, target: { ...target, phase: 'test' } }), false);
   assert.equal(isTranscriptState({ ...transcriptState, drafts: [{ ...replayDraft, text: 'x'.repeat(100_001) }] }), false);

@@ -52,7 +52,7 @@ test('a message is placed with the rows above it; a message of another transcrip
   assert.equal(outline.place(elsewhere?.id ?? -1), null);
 });
 
-test('what a replay request sampled grows as a branch beside the message that was asked about, and opens its transcript', () => {
+test('what a replay request sampled is in a lane below the message that was asked about, and opens its transcript', () => {
   const before = TranscriptOutline.read(writer, target);
   const asked = ids().actors[1] ?? -1;
   const { alternatives } = addRequest(writer, asked, ['other', 'another'], [1, 0]);
@@ -60,20 +60,32 @@ test('what a replay request sampled grows as a branch beside the message that wa
   assert.notEqual(outline.signature, before.signature);
   const rows = outline.window(writer, target, 0);
   const { plans: [p0, p1], actors: [a0, a1, a2, a3] } = ids();
-  assert.deepEqual(rows.map((row) => row.message), [null, p0, a0, a1, ...alternatives, p1, a2, a3]);
-  assert.deepEqual(rows.filter((row) => row.branch).map((row) => row.message), alternatives);
-  assert.equal(rows[1]?.descendants, 4);
-  assert.equal(rows[4]?.return, 1);
+  assert.deepEqual(rows.map((row) => row.key), [null, p0, a0, a1, -asked, ...alternatives, p1, a2, a3]);
+  assert.deepEqual(rows.filter((row) => row.branch && row.lane === null).map((row) => row.message), alternatives);
+  assert.equal(rows[1]?.descendants, 5);
+  assert.equal(rows[5]?.return, 1);
+  // The run's own messages are numbered, and counted, as before; replays among themselves.
+  const places = rows.map((row) => `${String(row.position)}/${String(row.siblings)}`);
+  assert.deepEqual(places, ['1/1', '1/2', '1/2', '2/2', '1/1', '1/2', '2/2', '2/2', '1/2', '2/2']);
+  assert.deepEqual([rows[4]?.message, rows[4]?.lane], [asked, { requests: 1, replays: 2 }]);
+  assert.deepEqual([rows[4]?.depth, rows[5].depth], [3, 4]);
+  assert.deepEqual(outline.lanes, [{ message: -asked, index: 4, descendants: 2, ancestors: [0, 1, 3] }]);
+  const six = { messages: 6, matching: 6 };
+  assert.deepEqual(outline.counts, { own: six, replayed: { messages: 2, matching: 2 }, made: { requests: 1, replays: 2 } });
   for (const id of [...alternatives, asked]) assert.deepEqual(targetOf(writer, id), target);
   const other = TranscriptOutline.read(writer, { ...target, iteration: 2 });
   assert.equal(other.rows, 3, 'a branch of one iteration is none of another');
 });
 
 test('a request about a sampled message leads back to the transcript of the run', () => {
-  const sampled = TranscriptOutline.read(writer, target).window(writer, target, 0).find((row) => row.branch)?.message ?? -1;
+  const sampled = TranscriptOutline.read(writer, target).window(writer, target, 0).find((row) => row.branch && row.lane === null)?.message ?? -1;
   const { alternatives } = addRequest(writer, sampled, ['third'], [1]);
   assert.deepEqual(targetOf(writer, alternatives[0] ?? -1), target);
-  assert.deepEqual(TranscriptOutline.read(writer, target).place(alternatives[0] ?? -1)?.ancestors, [0, 1]);
+  assert.deepEqual(TranscriptOutline.read(writer, target).place(alternatives[0] ?? -1)?.ancestors, [0, 1, 3, 4, 5, 6]);
+  // A further request about the same message is in the same lane.
+  addRequest(writer, ids().actors[1] ?? -1, ['fourth'], [0]);
+  const rows = TranscriptOutline.read(writer, target).window(writer, target, 0);
+  assert.deepEqual(rows.map(({ lane }) => lane).filter((lane) => lane !== null), [{ requests: 2, replays: 3 }, { requests: 1, replays: 1 }]);
 });
 
 test('long transcripts travel in windows of equal size that join without a gap', () => {

@@ -49,7 +49,8 @@ test('a filter by class keeps the members of the class, and none before they are
 
 test('a filter counts what it leaves, and says what it hides', () => {
   const reading = new TranscriptReading(writer, target, { ...NO_FILTER, credit: 'negative' });
-  assert.deepEqual(reading.sizes, { rows: 3, messages: 6, matching: 1 });
+  const replayed = { requests: 0, replays: 0, messages: 0, matching: 0 };
+  assert.deepEqual(reading.sizes, { rows: 3, messages: 6, matching: 1, replayed, lanes: [] });
   assert.ok(reading.hides(tree[1]?.plan ?? -1));
   assert.ok(!reading.hides(tree[0]?.plan ?? -1));
   assert.deepEqual(reading.placeAt(2), { message: tree[0]?.actors[1], index: 2, descendants: 0, ancestors: [0, 1] });
@@ -97,6 +98,16 @@ test('what a request sampled is searched and sifted with the rest', () => {
   assert.equal(after.refreshed(writer), after);
   assert.deepEqual(after.search(writer, 'another').rows.map((row) => after.placeAt(row)?.message), alternatives);
   assert.ok(shown({ outcome: 'lost', role: 'actor' }).some(([id]) => id === alternatives[0]));
+  // The run alone, and the replays alone with what is above them.
+  assert.equal(after.sizes.messages, 6);
+  assert.deepEqual(after.sizes.replayed, { requests: 1, replays: 1, messages: 1, matching: 1 });
+  assert.deepEqual(after.sizes.lanes.map(({ message }) => message), [-asked]);
+  const [run, replays] = (['run', 'replays'] as const).map((lane) => after.sifted(writer, { ...NO_FILTER, lane }, null));
+  assert.deepEqual(run?.sizes, { rows: 7, messages: 6, matching: 6, replayed: { requests: 1, replays: 1, messages: 1, matching: 0 }, lanes: [] });
+  const rows = replays?.window(writer, 0) ?? [];
+  const plan = tree[0]?.plan ?? -1;
+  assert.deepEqual(rows.map(({ key, match }) => [key, match]), [[null, true], [plan, false], [asked, false], [-asked, false], [alternatives[0], true]]);
+  assert.deepEqual(replays?.sizes.lanes, [], 'a lane that is asked for is open');
 });
 
 test('the document of a context has a row per token with its byte, its id and its bytes; without a tokenizer it has the bytes and says why', () => {

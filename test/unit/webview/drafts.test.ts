@@ -10,7 +10,7 @@ const ofMessages = (drafts: readonly ReplayDraft[]): readonly number[] => drafts
 /** Whether a panel's state takes the drafts. */
 function fits(drafts: readonly ReplayDraft[]): boolean {
   const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
-  return isTranscriptState({ version: 4, target, selected: null, collapsed: [], filter: NO_FILTER, query: '', asWritten: false, compared: null, top: null, drafts, scroll: 0 });
+  return isTranscriptState({ version: 5, target, selected: null, collapsed: [], opened: [], filter: NO_FILTER, query: '', asWritten: false, keysOpen: false, compared: null, top: null, drafts, scroll: 0 });
 }
 
 test('a message has one draft, its newest; another change makes it the newest of all, and what was asked for is none', () => {

@@ -100,7 +100,7 @@ test('a text of a million characters is one text with bounded marks', () => {
 });
 
 test('a row tells what is not seen, for the eye and for the ear', () => {
-  const row = { index: 1, depth: 1, parent: 0, descendants: 0, message: 4, role: 'actor', turn: 0, position: 1, siblings: 1, text: 'a \u202eplan\u001b[0m', finish: null, return: 1, leaves: 1, credit: null, branch: false, match: true, verification: null, other: null };
+  const row = { index: 1, depth: 1, parent: 0, descendants: 0, message: 4, key: 4, lane: null, role: 'actor', turn: 0, position: 1, siblings: 1, text: 'a \u202eplan\u001b[0m', finish: null, return: 1, leaves: 1, credit: null, branch: false, match: true, verification: null, other: null };
   const element: unknown = rowElement(row, { folded: false, active: false, selected: false, compared: false }, 'plan');
   assert.ok(element instanceof MadeElement);
   const [text] = element.ofClass('row-text');

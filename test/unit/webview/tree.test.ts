@@ -15,6 +15,15 @@ interface Message {
   readonly depth: number;
 }
 
+interface Opening {
+  readonly same?: boolean;
+  readonly folded?: readonly number[];
+  readonly opened?: readonly number[];
+  readonly near?: number;
+  /** The lanes that begin folded. */
+  readonly lanes?: (host: Host) => readonly RowPlace[];
+}
+
 /** A host that answers when it is told to, from a list of messages depth first. */
 class Host {
   readonly asked: (readonly [revision: number, offset: number])[] = [];
@@ -39,13 +48,15 @@ class Host {
   }
 
   /** Another layout, that tells the places of `named`; those that it lacks are near the row \`near\`. */
-  open(messages: readonly Message[], named: readonly number[], { same = true, folded = [], near = 0 }: { readonly same?: boolean; readonly folded?: readonly number[]; readonly near?: number } = {}): void {
+  open(messages: readonly Message[], named: readonly number[], { same = true, folded = [], opened = [], near = 0, lanes = () => [] }: Opening = {}): void {
     this.messages = messages;
     this.revision++;
     const all = [...named, ...folded];
     const places = all.map((id) => this.place(id)).filter((place) => place !== null);
     const hidden = all.filter((id) => this.place(id) === null).map((message) => ({ message, index: near }));
-    this.tree.open({ revision: this.revision, rows: messages.length + 1, messages: messages.length, matching: messages.length, places, near: hidden }, folded, null, same);
+    const replayed = { requests: 0, replays: 0, messages: 0, matching: 0 };
+    const sizes = { rows: messages.length + 1, messages: messages.length, matching: messages.length, replayed };
+    this.tree.open({ revision: this.revision, ...sizes, lanes: lanes(this), places, near: hidden }, { folded, opened }, null, same);
   }
 
   place(id: number): RowPlace | null {
@@ -74,7 +85,7 @@ class Host {
     const below = this.messages.slice(index).findIndex((other) => other.depth <= depth);
     const parent = index === 0 ? null : this.messages.slice(0, index - 1).findLastIndex((other) => other.depth < depth) + 1;
     return {
-      index, depth, parent, descendants: below < 0 ? this.messages.length - index : below, message: message?.id ?? null, role: 'actor', turn: 0, position: 1, siblings: 1,
+      index, depth, parent, descendants: below < 0 ? this.messages.length - index : below, message: message === undefined ? null : Math.abs(message.id), key: message?.id ?? null, lane: message !== undefined && message.id < 0 ? { requests: 1, replays: 2 } : null, role: 'actor', turn: 0, position: 1, siblings: 1,
       text: `text ${String(message?.id ?? 'of the question')}`, finish: 'end', return: null, leaves: 0, credit: null, branch: false, match: true, verification: null, other: null,
     };
   }
@@ -111,9 +122,9 @@ class Host {
       .map(({ element, top }) => [top, element.hasAttribute('aria-busy') ? null : (/text (?:\d+|of the question)/u.exec(element.attributes.get('aria-label') ?? '')?.[0] ?? '')]);
   }
 
-  /** The message of the row that has the keyboard. */
+  /** The key of the row that has the keyboard. */
   get keyboard(): number | null {
-    return this.row(this.tree.place).message;
+    return this.row(this.tree.place).key;
   }
 }
 
@@ -296,12 +307,49 @@ test('a key about a row that is still on its way is done when the row is here, u
 test('what a filter hides is folded still when it is back', () => {
   const nested = [{ id: 1, depth: 1 }, { id: 2, depth: 2 }, { id: 3, depth: 1 }, { id: 4, depth: 2 }];
   host.open(nested, [], { folded: [1, 3] });
-  assert.deepEqual(host.tree.folds(), [1, 3]);
-  host.open(nested.slice(2), [], { folded: host.tree.folds() });
-  assert.deepEqual(host.tree.folds().toSorted(), [1, 3]);
-  host.open(nested, [], { folded: host.tree.folds() });
+  assert.deepEqual(host.tree.folds().folded, [1, 3]);
+  host.open(nested.slice(2), [], { folded: host.tree.folds().folded });
+  assert.deepEqual(host.tree.folds().folded.toSorted(), [1, 3]);
+  host.open(nested, [], { folded: host.tree.folds().folded });
   host.answer();
   assert.deepEqual(host.seen().map(([, text]) => text), ['text of the question', 'text 1', 'text 3']);
+});
+
+test('the replays of a message are folded until they are opened, and stay as the user left them', () => {
+  // Message 1, with the lane -1 of two replays of it, then message 4.
+  const laned = [{ id: 1, depth: 1 }, { id: -1, depth: 2 }, { id: 2, depth: 3 }, { id: 3, depth: 3 }, { id: 4, depth: 1 }];
+  const lanes = (of: Host): readonly RowPlace[] => [of.place(-1)].filter((place) => place !== null);
+  const words = (): readonly (string | null)[] => host.seen().map(([, text]) => text);
+  host.open(laned, [], { same: false, lanes });
+  host.answer();
+  assert.equal(words().length, 4, 'question, message 1, its lane, message 4');
+  assert.deepEqual(host.tree.folds(), { folded: [], opened: [] });
+  for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowRight']) host.press(key);
+  assert.equal(host.keyboard, -1);
+  assert.equal(words().length, 6);
+  assert.deepEqual(host.tree.folds(), { folded: [], opened: [-1] });
+  // A key about the lane means the message whose replays it holds.
+  host.press('Enter');
+  assert.deepEqual(host.selected, [1]);
+  // Another layout of the same transcript, and the page that comes back after a reload, leave it open.
+  host.open(laned, host.tree.landmarks(), { ...host.tree.folds(), lanes });
+  host.answer();
+  assert.equal(words().length, 6);
+  host.press('ArrowLeft');
+  host.answer();
+  assert.equal(words().length, 4);
+  assert.deepEqual(host.tree.folds(), { folded: [], opened: [] });
+});
+
+test('what is brought into sight opens the lane that hides it', () => {
+  const laned = [{ id: 1, depth: 1 }, { id: -1, depth: 2 }, { id: 2, depth: 3 }];
+  const lanes = (of: Host): readonly RowPlace[] => [of.place(-1)].filter((place) => place !== null);
+  host.open(laned, [], { same: false, lanes });
+  host.answer();
+  host.tree.reveal({ message: 2, index: 3, descendants: 0, ancestors: [0, 1, 2] });
+  host.answer();
+  assert.equal(host.keyboard, 2);
+  assert.deepEqual(host.tree.folds(), { folded: [], opened: [-1] });
 });
 
 test('rows that the host failed to send are asked for again when they are next looked at', () => {

@@ -5,7 +5,7 @@ import { placesAhead, RowWindows } from '../../../webview/transcript/windows.ts'
 
 function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
   return Array.from({ length }, (_, position) => ({
-    index: offset + position, depth: 1, parent: 0, descendants: 0, message: offset + position, role: 'actor', turn: 0, position: 1, siblings: 1, text: '', finish: 'end', return: null, leaves: 0, credit: null, branch: false, match: true, verification: null, other: null,
+    index: offset + position, depth: 1, parent: 0, descendants: 0, message: offset + position, key: offset + position, lane: null, role: 'actor', turn: 0, position: 1, siblings: 1, text: '', finish: 'end', return: null, leaves: 0, credit: null, branch: false, match: true, verification: null, other: null,
   }));
 }
 

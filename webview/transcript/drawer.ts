@@ -1,0 +1,45 @@
+/** A part of the page that opens from a button where space is short, and is always there where it is not; style decides which. */
+import { h } from '../common/dom.ts';
+
+export class Drawer {
+  /** Holds the content. */
+  readonly element: HTMLElement;
+  /** Opens and closes it; hidden where there is room for the content. */
+  readonly toggle: HTMLButtonElement;
+
+  /** @param id of the element, unique in the page */
+  constructor(name: string, id: string, content: HTMLElement) {
+    this.element = h('div', { class: 'drawer', id, tabindex: -1 }, content);
+    const attributes = { class: 'link drawer-toggle', type: 'button', 'aria-expanded': 'false', 'aria-controls': id };
+    this.toggle = h('button', attributes, name);
+    this.toggle.addEventListener('click', () => { this.show(!this.isOpen); });
+    for (const part of [this.element, this.toggle]) {
+      part.addEventListener('keydown', (event) => {
+        if (event.key !== 'Escape' || !this.isOpen || event.defaultPrevented) return;
+        event.preventDefault();
+        this.show(false);
+        this.toggle.focus();
+      });
+      part.addEventListener('focusout', ({ relatedTarget }) => {
+        const inside = relatedTarget instanceof Node
+          && (this.element.contains(relatedTarget) || this.toggle.contains(relatedTarget));
+        if (!inside) this.show(false);
+      });
+    }
+  }
+
+  /** Opens or closes it. */
+  show(open: boolean): void {
+    this.element.classList.toggle('open', open);
+    this.toggle.setAttribute('aria-expanded', String(open));
+  }
+
+  /** What the button says. */
+  set name(words: string) {
+    if (this.toggle.textContent !== words) this.toggle.textContent = words;
+  }
+
+  private get isOpen(): boolean {
+    return this.toggle.getAttribute('aria-expanded') === 'true';
+  }
+}
