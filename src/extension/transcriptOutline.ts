@@ -10,6 +10,9 @@ import { beginning } from '../shared/visible.ts';
 /** What a layout is read from. */
 export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'instance'>;
 
+/** What a row is numbered with: the rows of one parent; in a lane, what continues the message and its alternatives apart. */
+type Among = number | string | null;
+
 /** A row as the outline keeps it: a message, or the lane of a message's replays. */
 interface Node {
   readonly key: number;
@@ -17,9 +20,10 @@ interface Node {
   readonly id: number;
   readonly lane: Replays | null;
   readonly branch: boolean;
+  readonly among: Among;
   readonly children: Node[];
   readonly parent: Node | null;
-  /** One-based, among the messages under the same parent, and their number; lanes are not counted and a filter changes neither. */
+  /** One-based, and the number of those that it is counted with; a filter changes neither. */
   readonly position: number;
   siblings: number;
   /** False where a filter left the row only because of what is below it. */
@@ -37,6 +41,7 @@ interface Member {
   readonly parent: number | null;
   readonly lane: Replays | null;
   readonly branch: boolean;
+  readonly among: Among;
   /** Its place among all, where the members are a part of them. */
   readonly position?: number;
   readonly siblings?: number;
@@ -70,21 +75,17 @@ export class TranscriptOutline {
   private constructor(members: readonly Member[], signature: string, groups: readonly TreeGroup[], made: Replays) {
     const byKey = new Map<number, Node>();
     const roots: Node[] = [];
-    for (const { key, id, lane, parent: parentKey, branch, position, siblings: count, match = true } of members) {
+    const numbers = new Map<Among, number>();
+    for (const { key, id, lane, parent: parentKey, branch, among, position, siblings = 0, match = true } of members) {
       const parent = parentKey === null ? null : byKey.get(parentKey) ?? null;
-      const siblings = parent?.children ?? roots;
-      const place = position ?? siblings.reduce((sum, node) => sum + (node.lane === null ? 1 : 0), 1);
+      const place = position ?? (numbers.get(among) ?? 0) + 1;
+      numbers.set(among, place);
       const depth = (parent?.depth ?? 0) + 1;
-      const node: Node = {
-        key, id, lane, branch, parent, match, position: place, siblings: count ?? 0, children: [], index: 0, depth, descendants: 0,
-      };
-      siblings.push(node);
+      const node: Node = { key, id, lane, branch, among, parent, match, position: place, siblings, children: [], index: 0, depth, descendants: 0 };
+      (parent?.children ?? roots).push(node);
       byKey.set(key, node);
     }
-    for (const nodes of [roots, ...[...byKey.values()].map(({ children }) => children)]) {
-      const messages = nodes.filter(({ lane }) => lane === null).length;
-      for (const node of nodes) if (node.siblings === 0) node.siblings = Math.max(1, messages);
-    }
+    for (const node of byKey.values()) if (node.siblings === 0) node.siblings = numbers.get(node.among) ?? 1;
     this.byKey = byKey;
     this.nodes = numbered(roots);
     this.rows = this.nodes.length + 1;
@@ -101,7 +102,7 @@ export class TranscriptOutline {
     const { run, instance } = target;
     const own = reader.outline(target);
     const branch = target.phase === 'replay';
-    const members: Member[] = own.messages.map(({ id, parent }) => ({ key: id, id, parent, lane: null, branch }));
+    const members: Member[] = own.messages.map(({ id, parent }) => ({ key: id, id, parent, lane: null, branch, among: parent }));
     const versions = [own.version];
     const groups: TreeGroup[] = [target];
     const ids = new Set(members.map(({ id }) => id));
@@ -117,19 +118,15 @@ export class TranscriptOutline {
       const lane = lanes.get(message) ?? { requests: 0, replays: 0 };
       if (lane.requests === 0) {
         lanes.set(message, lane);
-        members.push({ key: laneOf(message), id: message, parent: message, lane, branch: true });
+        members.push({ key: laneOf(message), id: message, parent: message, lane, branch: true, among: `lane of ${String(message)}` });
       }
       for (const count of [lane, made]) {
         count.requests += 1;
         count.replays += replays;
       }
-      const within = new Set(sampled.messages.map(({ id }) => id));
-      for (const { id, parent } of sampled.messages) {
-        // What was sampled in the place of the message, and what continues the message itself, begin the lane.
-        members.push({ key: id, id, parent: parent !== null && within.has(parent) ? parent : laneOf(message), lane: null, branch: true });
-        // A later request may be about what this one sampled.
-        ids.add(id);
-      }
+      members.push(...laneMembers(message, sampled.messages));
+      // A later request may be about what this one sampled.
+      for (const { id } of sampled.messages) ids.add(id);
     }
     return new TranscriptOutline(members, versions.join(', '), groups, made);
   }
@@ -138,8 +135,8 @@ export class TranscriptOutline {
   filtered(kept: ReadonlySet<number>): TranscriptOutline {
     const needed = new Set<Node>();
     for (const id of kept) for (let node = this.byKey.get(id) ?? null; node !== null && !needed.has(node); node = node.parent) needed.add(node);
-    const members = this.nodes.filter((node) => needed.has(node)).map(({ key, id, parent, lane, branch, position, siblings }): Member => ({
-      key, id, parent: parent?.key ?? null, lane, branch, position, siblings, match: kept.has(key),
+    const members = this.nodes.filter((node) => needed.has(node)).map(({ key, id, parent, lane, branch, among, position, siblings }): Member => ({
+      key, id, parent: parent?.key ?? null, lane, branch, among, position, siblings, match: kept.has(key),
     }));
     return new TranscriptOutline(members, this.signature, this.groups, this.counts.made);
   }
@@ -221,6 +218,18 @@ function placeOf(node: Node): RowPlace {
 
 function counted(nodes: readonly Node[]): Counted {
   return { messages: nodes.length, matching: nodes.reduce((sum, { match }) => sum + (match ? 1 : 0), 0) };
+}
+
+/** What a request sampled, in the lane of the message that it is about: first what continues the message itself, then its alternatives with theirs. */
+function laneMembers(message: number, sampled: readonly { readonly id: number; readonly parent: number | null }[]): readonly Member[] {
+  const continues = new Map<number, boolean>();
+  const members = sampled.map(({ id, parent }): Member => {
+    const above = parent === null ? undefined : continues.get(parent);
+    continues.set(id, above ?? parent === message);
+    const place = above === undefined ? { parent: laneOf(message), among: `${parent === message ? 'continues' : 'instead of'} ${String(message)}` } : { parent, among: parent };
+    return { key: id, id, ...place, lane: null, branch: true };
+  });
+  return [true, false].flatMap((first) => members.filter(({ id }) => continues.get(id) === first));
 }
 
 /** How many messages of a group nothing in it continues: its replays. */

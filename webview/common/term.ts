@@ -1,0 +1,72 @@
+/** A word of the glossary in a page: what it means shows while the pointer is on it or it has the keyboard. */
+import { GLOSSARY, type TermName } from '../../src/shared/glossary.ts';
+import { h } from './dom.ts';
+
+/** Pixels between a word and its explanation, and between that and the edge of the page. */
+const GAP = 4;
+/** Milliseconds in which the pointer may cross from a word to its explanation. */
+const CROSSING = 150;
+
+/** The explanation on screen: one for the page. */
+class Explanation {
+  private readonly element = h('div', { class: 'explanation', role: 'tooltip' });
+  private word: HTMLElement | null = null;
+  private leaving: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    this.element.addEventListener('pointerenter', () => { clearTimeout(this.leaving); });
+    this.element.addEventListener('pointerleave', () => { this.leave(); });
+    document.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape' || this.word === null) return;
+      // Escape closes the explanation and nothing else.
+      event.stopPropagation();
+      this.hide();
+    }, true);
+    document.addEventListener('scroll', () => { this.hide(); }, true);
+  }
+
+  show(word: HTMLElement, name: TermName): void {
+    clearTimeout(this.leaving);
+    this.word = word;
+    const { name: term, meaning } = GLOSSARY[name];
+    this.element.replaceChildren(h('strong', {}, term), ` ${meaning}`);
+    document.body.append(this.element);
+    const at = word.getBoundingClientRect();
+    const { offsetWidth, offsetHeight } = this.element;
+    const left = Math.max(GAP, Math.min(at.left, window.innerWidth - offsetWidth - GAP));
+    const below = at.bottom + GAP;
+    const top = below + offsetHeight + GAP <= window.innerHeight ? below : Math.max(GAP, at.top - offsetHeight - GAP);
+    this.element.style.left = `${String(left)}px`;
+    this.element.style.top = `${String(top)}px`;
+  }
+
+  /** The pointer, or the keyboard, left the word. */
+  leave(): void {
+    clearTimeout(this.leaving);
+    this.leaving = setTimeout(() => { this.hide(); }, CROSSING);
+  }
+
+  hide(): void {
+    clearTimeout(this.leaving);
+    this.word = null;
+    this.element.remove();
+  }
+}
+
+let explanation: Explanation | undefined;
+
+/** A word of the glossary. @param words what is written, where that is not the word's own name */
+export function term(name: TermName, words: string = GLOSSARY[name].name): HTMLElement {
+  const { meaning } = GLOSSARY[name];
+  const element = h('button', { type: 'button', class: 'term', 'aria-description': meaning }, words);
+  explanation ??= new Explanation();
+  const shared = explanation;
+  const show = (): void => { shared.show(element, name); };
+  element.addEventListener('pointerenter', show);
+  element.addEventListener('focus', show);
+  // Without a pointer that hovers, a tap does it.
+  element.addEventListener('click', show);
+  element.addEventListener('pointerleave', () => { if (document.activeElement !== element) shared.leave(); });
+  element.addEventListener('blur', () => { shared.hide(); });
+  return element;
+}
