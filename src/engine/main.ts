@@ -1,6 +1,5 @@
 /** The engine process behind the extension: JSON-RPC on standard input and output, its log on standard error. */
 import { Console } from 'node:console';
-import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from 'vscode-jsonrpc/node';
 import {
@@ -21,6 +20,7 @@ import {
   TaxonomyRequest,
   TestModelProgressNotification,
   TestModelRequest,
+  UpdateStoreRequest,
   VerifyProgressNotification,
   VerifyRequest,
   type StartRunParams,
@@ -74,16 +74,8 @@ const cancelledBy = (token: CancellationToken) => (): boolean => token.isCancell
 connection.onRequest(InitializeRequest, ({ store }) =>
   answering(async () => {
     await service?.close();
-    service = new EngineService(store);
-    let readOnlyReason: string | null = null;
-    if (existsSync(store)) {
-      try {
-        service.writer();
-      } catch (error) {
-        readOnlyReason = messageOf(error);
-      }
-    }
-    return { version: VERSION, readOnlyReason };
+    service = new EngineService(store, { onWaiting: (words) => { if (words !== null) log(words); } });
+    return { version: VERSION };
   }),
 );
 
@@ -142,7 +134,8 @@ connection.onRequest(VerifyRequest, ({ message }, token) =>
 
 connection.onRequest(ContextTokensRequest, ({ message }) => answering(() => current().contextTokens(message)));
 connection.onRequest(TaxonomyRequest, (params) => answering(() => current().taxonomyView(params)));
-connection.onRequest(LabelRequest, (params) => answering(() => current().label(params)));
+connection.onRequest(LabelRequest, (params, token) => answering(() => current().label(params, cancelledBy(token))));
+connection.onRequest(UpdateStoreRequest, (token) => answering(() => current().writing('update of the store', cancelledBy(token), () => null)));
 connection.onRequest(DoctorRequest, () => answering(() => examine(current().storePath)));
 connection.onRequest(ShutdownRequest, () =>
   answering(async () => {

@@ -1,11 +1,9 @@
 /** What the engine can do, for both of its doors: one run at a time, replays beside it, one writer of the store. */
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
-import { evaluatorProblem, type Evaluator } from '../evaluate/evaluator.ts';
-import { checkRendering, readRendering, rendererOf } from '../policy/rendering.ts';
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import { rendererOf } from '../policy/rendering.ts';
 import { unlessCancelled } from '../replay/arrivals.ts';
 import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
@@ -13,36 +11,44 @@ import { AS_RECORDED } from '../shared/continuation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
-import type { BucketView, Replay, RunSummary } from '../shared/records.ts';
+import type { BucketView, Decision, Replay, RunSummary } from '../shared/records.ts';
+import type { HolderPurpose } from '../shared/storeHolder.ts';
 import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/taxonomy.ts';
 import { openStoreForReading, type StoreReader } from '../store/reader.ts';
-import { openStoreForWriting, type Label, type StoreWriter } from '../store/writer.ts';
+import type { Label, StoreWriter } from '../store/writer.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
 import { judgesStates } from '../training/methods/methods.ts';
 import { snapshotAfter } from '../training/restore.ts';
-import { checkContexts, runInstances } from '../training/room.ts';
-import { resumeTraining, runTraining, type RunControl } from '../training/run.ts';
+import type { RunControl } from '../training/run.ts';
 import { snapshotValue } from '../training/states.ts';
 import { contextTokens } from './contextTokens.ts';
 import { modelGone, noteModel, otherModel, snapshotNamed, withModel } from './continuation.ts';
 import { sampleDiagnostics, type SampleControl, type SampleLender, type SampleSettings } from './diagnoseSample.ts';
 import { Evaluators } from './evaluators.ts';
 import { exportWeights, type WeightFormat } from './exportWeights.ts';
-import { changeSince, fingerprintOf, templateRemark } from './fingerprint.ts';
-import { ModelPool, type LentPolicy, type LoadedModel, type WeightsFinder } from './models.ts';
+import { templateRemark } from './fingerprint.ts';
+import { ModelPool, type LentPolicy, type WeightsFinder } from './models.ts';
 import { paced } from './pace.ts';
-import { memoryLine, planHere, planRun, shortage } from './plan.ts';
-import { loadData, parseRecipe, protocolOf, protocolOfRun, serialiseRecipe, type Recipe, type StoredRecipe } from './recipe.ts';
+import { planRun } from './plan.ts';
+import { parseRecipe, protocolOf, protocolOfRun, type Recipe, type StoredRecipe } from './recipe.ts';
+import { StoreHold, type Lease } from './storeHold.ts';
 import { TaxonomyDesk } from './taxonomyDesk.ts';
 import { taxonomyReport, type TaxonomyReport } from './taxonomyReport.ts';
 import { readBuckets } from './taxonomyView.ts';
 import { Timing } from './timing.ts';
+import { trainHere, type Interrupted } from './trainHere.ts';
 import { checkLength } from './typedLength.ts';
 import { Weights } from './weights.ts';
-import { loadingWords } from './words.ts';
 
 const PAGE = 500;
+
+export interface ServiceOptions {
+  /** The command that works here, as it is typed; a window's engine where it is left out. */
+  readonly command?: string;
+  /** Hears for whom the store is waited for, in words; null when the wait is over. */
+  readonly onWaiting?: (words: string | null) => void;
+}
 
 export class EngineService {
   readonly storePath: string;
@@ -52,37 +58,61 @@ export class EngineService {
   private readonly snapshotFolder: string;
   private readonly weights: Weights;
   private readonly timing: Timing;
-  private store: StoreWriter | undefined;
+  private readonly hold: StoreHold;
+  private readonly options: ServiceOptions;
   private running = false;
   private closing = false;
   /** Work that goes on; close waits for its end. */
   private readonly active = new Set<Promise<unknown>>();
 
-  constructor(storePath: string) {
+  constructor(storePath: string, options: ServiceOptions = {}) {
     this.storePath = storePath;
+    this.options = options;
     this.snapshotFolder = join(dirname(storePath), 'snapshots');
     this.timing = new Timing(storePath, this.models);
     this.weights = new Weights(this.models, this.snapshotFolder);
+    this.hold = new StoreHold(storePath);
   }
 
-  /** The store, opened for writing with its lock when first needed. @throws C3Error('store') */
-  writer(): StoreWriter {
-    if (this.store === undefined) {
-      const store = openStoreForWriting(this.storePath);
-      try {
-        endAbandoned(store);
-      } catch (error) {
-        store.close();
-        throw error;
-      }
-      this.store = store;
+  /** The store while it is held for work that writes. */
+  private writer(): StoreWriter {
+    return this.hold.writer();
+  }
+
+  /** A share of the writer lock, as soon as no other process has it. */
+  private lease(purpose: HolderPurpose, cancelled: () => boolean, companions = purpose.kind === 'run'): Promise<Lease> {
+    const { onWaiting } = this.options;
+    return this.hold.lease(purpose, { cancelled, companions, ...(onWaiting !== undefined && { onWaiting }) });
+  }
+
+  /**
+   * Works while this process has the writer lock, waiting for whoever has it; the store is brought up to date first.
+   * @param work what the lock file says of it: what a window's engine does. A command is named as it was typed
+   * @throws CancelledError while it waits; C3Error('store') for what waiting does not solve
+   */
+  async writing<Result>(what: string, cancelled: () => boolean, work: (store: StoreWriter) => Promise<Result> | Result): Promise<Result> {
+    const { command } = this.options;
+    const lease = await this.lease(command === undefined ? { kind: 'window', what } : { kind: 'command', what: command }, this.stopping(cancelled));
+    try {
+      return await this.tracked(Promise.resolve(work(lease.store)));
+    } finally {
+      lease.release();
     }
-    return this.store;
+  }
+
+  /** Keeps the writer lock over several pieces of work of this service. */
+  async keeping<Result>(what: string, cancelled: () => boolean, work: () => Promise<Result>): Promise<Result> {
+    const lease = await this.lease({ kind: 'command', what }, this.stopping(cancelled), true);
+    try {
+      return await work();
+    } finally {
+      lease.release();
+    }
   }
 
   /** Reads without taking the writer lock, whoever holds it. */
   reading<Result>(work: (store: StoreReader) => Result): Result {
-    if (this.store !== undefined) return work(this.store);
+    if (this.hold.open !== undefined) return work(this.hold.open);
     const reader = openStoreForReading(this.storePath);
     try {
       return work(reader);
@@ -91,13 +121,13 @@ export class EngineService {
     }
   }
 
-  /** Reads in turns with other work; nothing else may close the store meanwhile. */
+  /** Reads in turns with other work. */
   private async readingOn<Result>(work: (store: StoreReader) => Promise<Result>): Promise<Result> {
-    const own = this.store === undefined ? openStoreForReading(this.storePath) : null;
+    const reader = openStoreForReading(this.storePath);
     try {
-      return await this.tracked(work(own ?? this.writer()));
+      return await this.tracked(work(reader));
     } finally {
-      own?.close();
+      reader.close();
     }
   }
 
@@ -116,15 +146,18 @@ export class EngineService {
    * @throws C3Error('input') for an unknown run, or one whose model, data or protocol have changed; C3Error('engine') while another run is going on; CancelledError
    */
   async resume(run: string, control: RunControl, onRemark: (remark: string) => void = () => undefined): Promise<RunSummary> {
-    const { status, summary } = this.reading((store) => store.run(run));
-    if (status === 'done' && summary !== null) {
-      onRemark(`Run ${run} is finished; there is nothing to resume.`);
-      return summary;
-    }
-    return this.alone(() => {
-      const recipe = parseRecipe(this.writer().runConfig(run), run);
+    return this.finishedSummary(run, onRemark) ?? this.alone(() => {
+      const recipe = parseRecipe(this.reading((store) => store.runConfig(run)), run);
       return this.train(recipe, { id: run, recipe }, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark);
     });
+  }
+
+  /** The summary of a run that is done; null for any other. */
+  private finishedSummary(run: string, onRemark: (remark: string) => void): RunSummary | null {
+    const { status, summary } = this.reading((store) => store.run(run));
+    if (status !== 'done' || summary === null) return null;
+    onRemark(`Run ${run} is finished; there is nothing to resume.`);
+    return summary;
   }
 
   private async alone(work: () => Promise<RunSummary>): Promise<RunSummary> {
@@ -137,66 +170,29 @@ export class EngineService {
     }
   }
 
-  private async train(recipe: Recipe, interrupted: { readonly id: string; readonly recipe: StoredRecipe } | null, control: RunControl, onRemark: (remark: string) => void): Promise<RunSummary> {
+  private async train(recipe: Recipe, interrupted: Interrupted | null, control: RunControl, onRemark: (remark: string) => void): Promise<RunSummary> {
+    const purpose = { kind: 'run', what: interrupted?.id ?? `"${recipe.config.title}", which is starting,` } as const;
+    const take = (): Promise<Lease> => this.lease(purpose, control.cancelled);
     // A store that cannot be written is refused first; a new one is made only when all else is there.
-    if (existsSync(this.storePath)) this.writer();
-    const data = await loadData(recipe);
-    const protocol = protocolOf(recipe);
-    const rendering = await readRendering(recipe.modelFolder, await this.models.tokenizer(recipe.modelFolder), recipe.config.chat);
-    const fingerprint = await fingerprintOf(recipe, data, rendering);
-    if (interrupted === null) checkRendering(rendering, protocol);
-    else {
-      const change = await changeSince(interrupted.recipe, fingerprint);
-      if (change !== null) throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
+    let lease = existsSync(this.storePath) ? await take() : null;
+    try {
+      // While it waited, another process may have taken the run to its end.
+      const finished = interrupted === null ? null : this.finishedSummary(interrupted.id, onRemark);
+      return finished ?? await trainHere({ models: this.models, evaluators: this.evaluators, timing: this.timing, snapshotFolder: this.snapshotFolder }, recipe, interrupted, control, onRemark, async () => (lease ??= await take()));
+    } finally {
+      lease?.release();
     }
-    const unscored = evaluatorProblem(recipe.config.evaluator, [...data.train, ...data.evaluation]);
-    if (unscored !== null) throw new C3Error('input', unscored);
-    const inputs = { protocol, tokenizer: await this.models.tokenizer(recipe.modelFolder), render: rendererOf(interrupted === null ? rendering : interrupted.recipe.rendering), data };
-    const plan = await planHere(recipe, inputs);
-    const short = shortage(plan);
-    // A run that has begun was let begin; its configuration can no longer be changed.
-    if (short !== null && interrupted === null) throw new C3Error('input', short);
-    const work = async (model: LoadedModel, evaluator: Evaluator): Promise<RunSummary> => {
-      const [{ runtime, tokenizer, info, remark }, { render }] = [model, inputs];
-      if (remark !== null) onRemark(remark);
-      const { maxPositions } = info.config;
-      if (interrupted === null) checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
-      const store = this.writer();
-      await mkdir(this.snapshotFolder, { recursive: true });
-      for (const line of data.remarks) onRemark(line);
-      onRemark(short ?? memoryLine(plan));
-      const dependencies = {
-        store,
-        runtime,
-        base: info.snapshot,
-        tokenizer,
-        protocol,
-        render,
-        maxPositions,
-        evaluator,
-        ...data,
-        recipe: serialiseRecipe(recipe, fingerprint, rendering),
-        modelFolder: recipe.modelFolder,
-        snapshotFolder: this.snapshotFolder,
-        clock: () => performance.now() / 1000,
-        expected: await this.timing.announce(recipe, inputs, model, interrupted === null ? 0 : store.run(interrupted.id).steps, control, onRemark),
-        now: () => new Date().toISOString(),
-      };
-      if (interrupted !== null) return resumeTraining(interrupted.id, recipe.config, dependencies, control);
-      return runTraining(`${recipe.config.method}-${String(recipe.config.seed)}-${randomUUID().slice(0, 8)}`, recipe.config, dependencies, control);
-    };
-    const onProgress = (done: number, total: number): void => {
-      control.onProgress({ run: null, stage: 'load', done, total, metrics: null, remainingSeconds: null, message: loadingWords(done, total) });
-    };
-    return this.evaluators.using(recipe.config, (evaluator) => this.models.exclusively(recipe, (model) => work(model, evaluator), { onProgress, cancelled: control.cancelled }));
   }
 
   /** Replays one stored message under its own snapshot, or the weights that were chosen. @throws C3Error; CancelledError, keeping what arrived */
   async replay(request: ReplayRequest, control: ReplayControl): Promise<BucketView> {
     checkRequest(request);
     const decision = this.reading((store) => store.decision(request.message));
+    return this.writing(`replay of message ${String(request.message)}`, control.cancelled, (store) => this.replayHeld(store, decision, request, control));
+  }
+
+  private async replayHeld(store: StoreWriter, decision: Decision, request: ReplayRequest, control: ReplayControl): Promise<BucketView> {
     const { run } = decision;
-    const store = this.writer();
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
@@ -252,44 +248,48 @@ export class EngineService {
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
   async verify(run: string, sample: number | null, cancelled: () => boolean): Promise<VerificationReport> {
     this.reading((store) => store.run(run));
-    const store = this.writer();
-    const total = store.countReplays(run);
-    const replays: Replay[] = [];
-    if (sample === null || sample >= total) for (let offset = 0; offset < total; offset += PAGE) replays.push(...store.replaysOfRun(run, offset, PAGE));
-    else for (let index = 0; index < sample; index++) replays.push(...store.replaysOfRun(run, Math.floor((index * total) / sample), 1));
-    return this.reexecute(run, replays, { cancelled });
+    return this.writing('verification of replays', cancelled, (store) => {
+      const total = store.countReplays(run);
+      const replays: Replay[] = [];
+      if (sample === null || sample >= total) for (let offset = 0; offset < total; offset += PAGE) replays.push(...store.replaysOfRun(run, offset, PAGE));
+      else for (let index = 0; index < sample; index++) replays.push(...store.replaysOfRun(run, Math.floor((index * total) / sample), 1));
+      return this.reexecute(store, run, replays, { cancelled });
+    });
   }
 
   /** Re-executes the replays that a message stands for. @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found before */
   async verifyMessage(message: number, control: VerifyControl): Promise<VerificationReport> {
     const { run } = this.reading((store) => store.message(message));
-    const replays = replaysOfMessage(this.writer(), message);
-    if (replays.length === 0) throw new C3Error('input', `Message ${String(message)} has no replay to verify; replay its alternatives first.`);
-    return this.reexecute(run, replays, control);
+    return this.writing(`verification of message ${String(message)}`, control.cancelled, (store) => {
+      const replays = replaysOfMessage(store, message);
+      if (replays.length === 0) throw new C3Error('input', `Message ${String(message)} has no replay to verify; replay its alternatives first.`);
+      return this.reexecute(store, run, replays, control);
+    });
   }
 
   /** Re-executes every replay of one bucket that is complete and gives the bucket back with what that showed; a cancel leaves the rest unverified and is no failure. */
   async proveBucket(bucket: number, cancelled: () => boolean): Promise<BucketView> {
-    const store = this.writer();
     try {
-      await this.reexecute(store.bucket(bucket).run, store.replaysOfBucket(bucket), { cancelled });
+      await this.writing('verification of a replay', cancelled, (store) => this.reexecute(store, store.bucket(bucket).run, store.replaysOfBucket(bucket), { cancelled }));
     } catch (error) {
       if (!(error instanceof CancelledError)) throw error;
     }
     return this.reading((reader) => reader.bucketView(bucket));
   }
 
-  private reexecute(run: string, replays: readonly Replay[], control: VerifyControl): Promise<VerificationReport> {
-    const store = this.writer();
+  private reexecute(store: StoreWriter, run: string, replays: readonly Replay[], control: VerifyControl): Promise<VerificationReport> {
     const recipe = parseRecipe(store.runConfig(run), run);
     const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
     const cancelled = this.stopping(control.cancelled);
-    return this.tracked(this.evaluators.using(recipe.config, (evaluator) => verifyReplays(store, replays, this.lender(run, recipe, cancelled), { ...rules, evaluator }, { ...control, cancelled })));
+    return this.evaluators.using(recipe.config, (evaluator) => verifyReplays(store, replays, this.lender(run, recipe, cancelled), { ...rules, evaluator }, { ...control, cancelled }));
   }
 
   /** Writes what a run had trained after a step (the last unless given) into a new folder. @returns the folders to load @throws C3Error; CancelledError */
   async exportWeights(run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
-    const store = this.writer();
+    return this.writing('export of weights', cancelled, (store) => this.exportHeld(store, run, step, format, out, cancelled));
+  }
+
+  private exportHeld(store: StoreWriter, run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
     const { steps } = store.run(run);
     if (step !== null && step > steps) throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is none of them.`);
     const recipe = parseRecipe(store.runConfig(run), run);
@@ -298,18 +298,21 @@ export class EngineService {
       if (typeof lent === 'string') throw new C3Error('model', lent);
       return exportWeights(lent.runtime, snapshot, format, out, recipe.modelFolder);
     };
-    return this.tracked(this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled)), work));
+    return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled)), work);
   }
 
   /** Samples buckets of a run to be measured on, and stores them. @returns the sample's number @throws C3Error; CancelledError, keeping the complete buckets */
   async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
     this.reading((store) => store.run(run));
-    const store = this.writer();
+    return this.writing('sampling of diagnostics', control.cancelled, (store) => this.sampleHeld(store, run, settings, control));
+  }
+
+  private sampleHeld(store: StoreWriter, run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const cancelled = this.stopping(control.cancelled);
     const dependencies = { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: judgesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
-    return this.tracked(this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled })));
+    return this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled }));
   }
 
   /** The token boundaries of a stored decision's context and answer. @throws C3Error('model') when the run's tokenizer is gone */
@@ -331,13 +334,13 @@ export class EngineService {
     return this.readingOn((store) => this.taxonomies.view(store, params, () => protocolOfRun(store, params.run)));
   }
 
-  /** Appends the user's label on a bucket. @throws C3Error('input') for a label that cannot be stored, C3Error('store') while another process writes */
-  label({ bucket, name, note }: LabelParams): Label {
+  /** Appends the user's label on a bucket, waiting for who writes. @throws C3Error('input') for a label that cannot be stored; CancelledError */
+  async label({ bucket, name, note }: LabelParams, cancelled: () => boolean): Promise<Label> {
     const problem = labelProblem(name, note);
     if (problem !== null) throw new C3Error('input', problem);
     const message = this.reading((store) => messageOfCase(store.bucketView(bucket)));
     const label = { message, bucket, name, note, author: LABEL_AUTHOR, createdAt: new Date().toISOString() };
-    return { ...label, id: this.writer().insertLabel(label) };
+    return { ...label, id: await this.writing('label', cancelled, (store) => store.insertLabel(label)) };
   }
 
   /** Cancels what goes on, waits for its end, then gives everything back. */
@@ -348,8 +351,6 @@ export class EngineService {
       await this.models.close();
     } finally {
       this.evaluators.close();
-      this.store?.close();
-      this.store = undefined;
     }
   }
 
@@ -383,13 +384,5 @@ export class EngineService {
 
   private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean): WeightsFinder {
     return (snapshot) => this.weights.file({ store: this.writer(), run, recipe, snapshot, cancelled });
-  }
-}
-
-/** Who holds the writer lock is the only one who runs anything: a run that still says so was left by a process that is gone. */
-function endAbandoned(store: StoreWriter): void {
-  for (const { id, status } of store.runs(0, store.countRuns())) {
-    // No time of an end: nobody knows it, and such a run is shown as interrupted.
-    if (status === 'running') store.updateRunStatus(id, 'failed', null, null);
   }
 }

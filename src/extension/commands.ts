@@ -78,7 +78,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.doctor': () => views.doctor.run(),
     'c3.refresh': () => { services.store.touch(); },
     'c3.updateStore': async () => {
-      await services.engine.client().begin();
+      await services.engine.client().updateStore();
       services.store.touch();
     },
     'c3.showLog': () => { services.log.show(); },

@@ -1,10 +1,9 @@
 /** The workspace's engine: one process, forked when first needed, and its progress as events. */
-import { EventEmitter, window, workspace } from 'vscode';
+import { EventEmitter, workspace } from 'vscode';
 import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../shared/engineProtocol.ts';
 import { C3Error } from '../shared/errors.ts';
 import { EngineClient } from './engineClient.ts';
 import type { Log } from './log.ts';
-import { withoutLinks } from './plainText.ts';
 import { storePath } from './settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -63,10 +62,7 @@ export class Engine {
       replayProgress: (progress) => { this.replays.fire(progress); },
       verifyProgress: (progress) => { this.verifications.fire(progress); },
       testModelProgress: (progress) => { this.modelTests.fire(progress); },
-      ready: ({ version, readOnlyReason }) => {
-        this.log.info(`engine ${version} ready, store ${path}`);
-        if (readOnlyReason !== null) void window.showWarningMessage(withoutLinks(readOnlyReason));
-      },
+      ready: ({ version }) => { this.log.info(`engine ${version} ready, store ${path}`); },
       ended: () => { this.store.touch(); },
     });
   }

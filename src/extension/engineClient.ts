@@ -27,6 +27,7 @@ import {
   TaxonomyRequest,
   TestModelProgressNotification,
   TestModelRequest,
+  UpdateStoreRequest,
   VerifyProgressNotification,
   VerifyRequest,
   type DoctorReport,
@@ -160,9 +161,9 @@ export class EngineClient {
     clearTimeout(timer);
   }
 
-  /** Starts the engine, which brings an older store up to date. Errors as startRun. */
-  async begin(): Promise<void> {
-    await this.ask(() => Promise.resolve());
+  /** Brings a store of an older version up to date. Errors as startRun. */
+  async updateStore(): Promise<void> {
+    await this.ask((connection) => connection.sendRequest(UpdateStoreRequest));
   }
 
   private async ask<Result>(send: (connection: MessageConnection) => Promise<Result>): Promise<Result> {

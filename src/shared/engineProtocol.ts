@@ -14,8 +14,6 @@ export interface InitializeParams {
 
 export interface InitializeResult {
   readonly version: string;
-  /** Null when this engine holds the writer lock; otherwise one sentence naming the owner. */
-  readonly readOnlyReason: string | null;
 }
 
 export interface StartRunParams {
@@ -128,7 +126,9 @@ export const ResumeRunRequest = new RequestType<ResumeRunParams, RunSummary, voi
 export const ReplayRequest = new RequestType<ReplayParams, BucketView, void>('replay/start');
 export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
 export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
-/** Appends a label; refused in one sentence while another process writes the store. */
+/** Brings a store of an older version up to date. */
+export const UpdateStoreRequest = new RequestType0<null, void>('store/update');
+/** Appends a label; waits while another process writes the store. */
 export const LabelRequest = new RequestType<LabelParams, CaseLabel, void>('taxonomy/label');
 /** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
 export const ContextTokensRequest = new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens');

@@ -13,7 +13,7 @@ import type { TextWriter } from './texts.ts';
 import { bytesOf, tokenHash } from './tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from './types.ts';
 
-type Appenders = Omit<StoreWriter, keyof StoreReader>;
+type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder'>;
 
 /** The tables that grow fastest take their values by position, in the order of the columns named: by name costs a look-up for each value. */
 type Value = string | number | Buffer | null;
@@ -72,7 +72,7 @@ function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): 
   };
 }
 
-type RunAppenders = Pick<Appenders, 'insertRun' | 'updateRunStatus' | 'insertSnapshot' | 'insertStep' | 'finishStep' | 'insertEpisode'
+type RunAppenders = Pick<Appenders, 'insertRun' | 'updateRunStatus' | 'markInterrupted' | 'insertSnapshot' | 'insertStep' | 'finishStep' | 'insertEpisode'
   | 'insertBucket' | 'nextRequestNumber'>;
 
 function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
@@ -82,6 +82,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     VALUES (@id, @method, @seed, @title, @config, @plannedSteps, 'running', @createdAt)`);
   const updateRun = db.prepare<[{ id: string; status: RunStatus; finishedAt: string | null; summary: string | null }]>(
     'UPDATE run SET status = @status, finished_at = @finishedAt, summary = @summary WHERE id = @id');
+  const markInterrupted = db.prepare("UPDATE run SET status = 'failed', finished_at = NULL, summary = NULL WHERE status = 'running'");
   const insertSnapshot = db.prepare<[Snapshot]>(`
     INSERT INTO snapshot (weights, run, iteration, base, file) VALUES (@id, @run, @iteration, @base, @file)
     ON CONFLICT (weights, run) DO UPDATE SET file = coalesce(excluded.file, file)`);
@@ -107,6 +108,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     updateRunStatus: guarded(session, (id, status, finishedAt, summary) => {
       mustChange(updateRun.run({ id, status, finishedAt, summary: summary === null ? null : JSON.stringify(summary) }).changes, `run ${id}`);
     }),
+    markInterrupted: guarded(session, () => { markInterrupted.run(); }),
     insertSnapshot: guarded(session, (snapshot) => { insertSnapshot.run(snapshot); }),
     insertStep: guarded(session, ({ run, iteration, snapshot, ledger }) => {
       const row = { run, iteration, snapshot: keys.snapshotId(run, snapshot), ledger: JSON.stringify(ledger) };

@@ -6,20 +6,37 @@
  * is not removed before the lock is; it is claimed in its turn. So a process may be killed at any moment without barring the next.
  */
 import { hash } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { C3Error } from '../shared/errors.ts';
+import { holderWords, parseHolder, type HolderPurpose, type StoreHolder } from '../shared/storeHolder.ts';
+import { isAlive, processStartOf } from './processes.ts';
 import { codeOf, storeError } from './sqlite.ts';
 
-interface Owner {
-  readonly pid: number;
-  readonly host: string;
-  readonly startedAt: string;
-  /** What the operating system says of when the process began, where it can be read; tells a reused pid from its predecessor. */
-  readonly processStart: string | null;
+const ATTEMPTS = 3;
+
+/** Another process writes the store: waiting for its end helps. */
+export class StoreHeldError extends C3Error {
+  /** Null where the lock changes hands just now. */
+  readonly holder: StoreHolder | null;
+
+  constructor(message: string, holder: StoreHolder | null) {
+    super('store', message);
+    this.name = 'StoreHeldError';
+    this.holder = holder;
+  }
 }
 
-const ATTEMPTS = 3;
+/** The writer lock, held. */
+export interface StoreLock {
+  /** Gives the lock back; calling it twice does no harm. */
+  readonly release: () => void;
+  /** Says in the lock file what the holder does now. */
+  readonly describe: (purpose: HolderPurpose) => void;
+}
+
+/** What a process is said to do that says nothing itself. */
+const UNNAMED: HolderPurpose = { kind: 'command', what: 'c3' };
 
 /** The lock file of a store. */
 export function lockPathOf(storePath: string): string {
@@ -28,19 +45,29 @@ export function lockPathOf(storePath: string): string {
 
 /**
  * Takes the writer lock of a store.
- * @returns a function that gives the lock back; calling it twice does no harm
- * @throws C3Error('store') naming the owner's pid while another process holds it
+ * @param purpose what others read of this process while it holds the lock
+ * @throws StoreHeldError naming the holder while another process has the lock; C3Error('store') where that cannot be found out
  */
-export function acquireLock(storePath: string): () => void {
+export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED): StoreLock {
   const lock = lockPathOf(storePath);
-  const owner: Owner = { pid: process.pid, host: hostname(), startedAt: new Date().toISOString(), processStart: processStartOf(process.pid) };
-  const content = `${JSON.stringify(owner)}\n`;
+  const owner = { pid: process.pid, host: hostname(), startedAt: new Date().toISOString(), processStart: processStartOf(process.pid) };
+  const textOf = (now: HolderPurpose): string => `${JSON.stringify({ ...owner, ...now })}\n`;
+  let content = textOf(purpose);
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (createExclusively(storePath, lock, content)) {
-      return () => {
-        if (readIfThere(lock) === content) {
-          unlinkSync(lock);
-        }
+      return {
+        release: () => {
+          if (readIfThere(lock) === content) {
+            unlinkSync(lock);
+          }
+        },
+        describe: (now) => {
+          const next = textOf(now);
+          if (next !== content && readIfThere(lock) === content) {
+            replace(lock, next);
+            content = next;
+          }
+        },
       };
     }
     const found = readIfThere(lock);
@@ -49,19 +76,32 @@ export function acquireLock(storePath: string): () => void {
       removeAbandoned(storePath, lock, found, content);
     }
   }
-  throw new C3Error('store', `The store ${storePath} changed hands while its lock ${lock} was asked for: try again.`);
+  throw new StoreHeldError(`The store ${storePath} changed hands while its lock ${lock} was asked for: try again.`, null);
+}
+
+/** Who holds the writer lock of a store; null where nobody does, its holder is gone, or that cannot be read. */
+export function lockHolder(storePath: string): StoreHolder | null {
+  let content: string;
+  try {
+    content = readFileSync(lockPathOf(storePath), 'utf8');
+  } catch {
+    // Whoever takes the lock finds out why.
+    return null;
+  }
+  const owner = parseHolder(content);
+  return owner !== null && (owner.host !== hostname() || isAlive(owner)) ? owner : null;
 }
 
 function refuseLiveOwner(storePath: string, lock: string, content: string): void {
-  const owner = parseOwner(content);
+  const owner = parseHolder(content);
   if (owner === null) {
     throw new C3Error('store', `The lock ${lock} is unreadable, so who writes the store ${storePath} is unknown: if no C3 process uses it, delete that file.`);
   }
   if (owner.host !== hostname()) {
-    throw new C3Error('store', `The store ${storePath} is held by process ${owner.pid} on the machine ${owner.host} since ${owner.startedAt}: stop it there, or delete ${lock} if it is gone.`);
+    throw new StoreHeldError(`The store ${storePath} is held by ${holderWords(owner)} on the machine ${owner.host} since ${owner.startedAt}: stop it there, or delete ${lock} if it is gone.`, owner);
   }
   if (isAlive(owner)) {
-    throw new C3Error('store', `The store ${storePath} is being written by process ${owner.pid} since ${owner.startedAt}: wait for it or stop it; reading works meanwhile.`);
+    throw new StoreHeldError(`The store ${storePath} is being written by ${holderWords(owner)} since ${owner.startedAt}: wait for it or stop it; reading works meanwhile.`, owner);
   }
 }
 
@@ -79,9 +119,9 @@ function removeAbandoned(storePath: string, lock: string, abandoned: string, con
       // Whoever held it is done: the lock is another one now.
       return;
     }
-    const claimant = parseOwner(found);
+    const claimant = parseHolder(found);
     if (claimant === null || claimant.host !== hostname() || isAlive(claimant)) {
-      throw new C3Error('store', `Another process is taking over the store ${storePath}: try again, or delete ${claim} if no C3 process runs.`);
+      throw new StoreHeldError(`Another process is taking over the store ${storePath}: try again, or delete ${claim} if no C3 process runs.`, claimant);
     }
     dead = found;
   }
@@ -135,6 +175,17 @@ function writeThrough(path: string, content: string, flags: 'w' | 'wx'): void {
   }
 }
 
+/** Puts a small file in the place of another at once. */
+function replace(path: string, content: string): void {
+  const prepared = `${path}.${process.pid}.new`;
+  try {
+    writeThrough(prepared, content, 'w');
+    renameSync(prepared, path);
+  } finally {
+    rmSync(prepared, { force: true });
+  }
+}
+
 function readIfThere(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -144,51 +195,4 @@ function readIfThere(path: string): string | null {
     }
     throw storeError(path, error);
   }
-}
-
-function parseOwner(content: string): Owner | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    return null;
-  }
-  if (typeof value !== 'object' || value === null || !('pid' in value) || !('host' in value)) {
-    return null;
-  }
-  const { pid, host } = value;
-  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0 || typeof host !== 'string') {
-    return null;
-  }
-  const startedAt = 'startedAt' in value && typeof value.startedAt === 'string' ? value.startedAt : 'an unknown time';
-  const processStart = 'processStart' in value && typeof value.processStart === 'string' ? value.processStart : null;
-  return { pid, host, startedAt, processStart };
-}
-
-function isAlive(owner: Owner): boolean {
-  try {
-    process.kill(owner.pid, 0);
-  } catch (error) {
-    // Any other refusal (EPERM) comes from a process that is there.
-    if (codeOf(error) === 'ESRCH') {
-      return false;
-    }
-  }
-  const start = processStartOf(owner.pid);
-  return start === null || (start !== ENDED && (owner.processStart === null || start === owner.processStart));
-}
-
-const ENDED = 'ended';
-
-/** Start time of a process from Linux's /proc (ENDED for one that only waits to be reaped); null on other systems. */
-function processStartOf(pid: number): string | null {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return null;
-  }
-  // The second field is the program's name in brackets and may hold blanks; the state is field 3, the start time field 22.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields[0] === 'Z' || fields[0] === 'X' ? ENDED : (fields[19] ?? null);
 }

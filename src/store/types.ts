@@ -2,6 +2,7 @@
 import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
 import type { OtherContinuation, OwnContinuation } from '../shared/continuation.ts';
 import type { ProblemFacets, ProblemRow } from '../shared/problems.ts';
+import type { HolderPurpose } from '../shared/storeHolder.ts';
 import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
@@ -161,6 +162,8 @@ export interface StoreWriter extends StoreReader {
   /** Appends a run with status 'running'. */
   insertRun(run: NewRun): void;
   updateRunStatus(id: string, status: RunStatus, finishedAt: string | null, summary: RunSummary | null): void;
+  /** Marks every run that still says 'running' as failed at an unknown time: only for who has just taken the writer lock, without which none goes on. */
+  markInterrupted(): void;
   /** Records weights of a run; again with a file, it adds the file to the record. */
   insertSnapshot(snapshot: Snapshot): void;
   /** Stores instances not yet stored. @throws C3Error('store') when a stored instance has another answer */
@@ -192,6 +195,8 @@ export interface StoreWriter extends StoreReader {
   /** The number of the run's next replay request: its request and diagnostic buckets + 1. */
   nextRequestNumber(run: string): number;
 
+  /** Says in the lock file what this writer does now. */
+  describeHolder(purpose: HolderPurpose): void;
   /** Closes the store and gives the writer lock back. */
   close(): void;
 }

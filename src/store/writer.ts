@@ -1,7 +1,7 @@
 /** The writing door of the store: one process at a time, under the writer lock. */
 import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { acquireLock } from './lock.ts';
+import { acquireLock, type StoreLock } from './lock.ts';
 import { inspect, migrate } from './migrations.ts';
 import { readersOf } from './reader.ts';
 import { appendersOf } from './append.ts';
@@ -9,18 +9,21 @@ import { connect, loadSqlite, storeError, translate } from './sqlite.ts';
 import type { Connection } from './sqlite.ts';
 import type { StoreWriter } from './types.ts';
 import { C3Error } from '../shared/errors.ts';
+import type { HolderPurpose } from '../shared/storeHolder.ts';
 
 export type * from './types.ts';
 
 export interface WriterOptions {
   /** Upper limit of the file's size in pages of 4096 bytes; appends beyond it fail as on a full disk. Default: SQLite's own limit. */
   readonly maxPages?: number;
+  /** What the lock file says of this process. */
+  readonly purpose?: HolderPurpose;
 }
 
 /**
  * Opens a store for writing; makes the file and its folder when they are missing and brings an older store up to date.
  * When it throws, everything is as it was.
- * @throws C3Error('store') when another process writes, when the file is not ours or of a newer version, when the place is
+ * @throws StoreHeldError when another process writes; C3Error('store') when the file is not ours or of a newer version, when the place is
  *   read-only or full, or when Node is older than 22
  */
 export function openStoreForWriting(path: string, options: WriterOptions = {}): StoreWriter {
@@ -35,8 +38,8 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     if (firstFolder !== undefined) {
       undo.push(() => { removeFolders(dirname(absolute), firstFolder); });
     }
-    const release = acquireLock(absolute);
-    undo.push(release);
+    const lock = acquireLock(absolute, options.purpose);
+    undo.push(lock.release);
     if (inspect(absolute) === 'absent') {
       undo.push(() => { removeStore(absolute); });
     }
@@ -44,7 +47,7 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     undo.push(() => { db.close(); });
     return translate(absolute, () => {
       prepareForWriting(db, absolute, options);
-      return writerOf(db, absolute, release);
+      return writerOf(db, absolute, lock);
     });
   } catch (error) {
     for (const step of undo.toReversed()) {
@@ -69,16 +72,16 @@ export function prepareForWriting(db: Connection, path: string, { maxPages }: Wr
   db.pragma('synchronous = NORMAL');
 }
 
-function writerOf(db: Connection, path: string, release: () => void): StoreWriter {
+function writerOf(db: Connection, path: string, lock: StoreLock): StoreWriter {
   const session = { db, path };
   const close = (): void => {
     try {
       translate(path, () => { db.close(); });
     } finally {
-      release();
+      lock.release();
     }
   };
-  return { ...readersOf(session, close), ...appendersOf(session) };
+  return { ...readersOf(session, close), ...appendersOf(session), describeHolder: lock.describe };
 }
 
 function removeStore(path: string): void {

@@ -73,7 +73,8 @@ export async function makePaperTable(options: PaperTableOptions, scale: Scale): 
   await mkdir(out, { recursive: true });
   const service = new EngineService(join(out, 'c3.sqlite'));
   try {
-    return await new PaperTable(service, out, options, scale).make();
+    // Held from the first to the last run: two of them in one folder would only double the work.
+    return await service.keeping('c3 bench paper-table', options.cancelled, () => new PaperTable(service, out, options, scale).make());
   } finally {
     await service.close();
   }
@@ -97,8 +98,6 @@ class PaperTable {
 
   async make(): Promise<BenchReport> {
     const { seeds, tasks, methods } = this.scale;
-    // Opened at once: another engine that writes here is told of before any work.
-    this.service.writer();
     const rates = new Map<string, number>();
     for (const task of tasks) for (const method of methods) rates.set(`${task} ${method}`, await this.bestRate(task, method));
     // Seed by seed, so that what there is after a stop compares all methods.

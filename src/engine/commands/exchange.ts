@@ -35,7 +35,7 @@ export async function importFile(args: readonly string[], context: CommandContex
   const file = parsed.positionals[0];
   if (file === undefined) throw new C3Error('input', 'c3 import needs the path of a bucket file.');
   await withService(storePath(parsed, context), async (service) => {
-    const report = await importBuckets(service.writer(), resolve(context.folder, file), new Date().toISOString());
+    const report = await service.writing('import', context.cancelled, (store) => importBuckets(store, resolve(context.folder, file), new Date().toISOString()));
     if (parsed.values['json'] === true) print(JSON.stringify(report));
     else print(`Run ${report.run}: ${String(report.buckets)} buckets with ${String(report.alternatives)} alternatives. Look at it with c3 diagnose --run ${report.run}`);
   });

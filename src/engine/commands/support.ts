@@ -34,9 +34,14 @@ export const note = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 
+/** Says for whom a command waits, and how to leave. */
+function noteWaiting(words: string | null): void {
+  if (words !== null) note(`${words}; Ctrl+C stops waiting.`);
+}
+
 /** Opens a service for one piece of work and closes it whatever happens. */
 export async function withService<Result>(path: string, work: (service: EngineService) => Promise<Result>): Promise<Result> {
-  const service = new EngineService(path);
+  const service = new EngineService(path, { command: `c3 ${process.argv[2] ?? ''}`.trim(), onWaiting: noteWaiting });
   try {
     return await work(service);
   } finally {

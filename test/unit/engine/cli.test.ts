@@ -74,21 +74,32 @@ describe('c3 run', () => {
     assert.deepEqual(parseLine(result.stdout)['decisions'], { planner: 2 * 2 + 16, left: 2 * 2 + 16, right: 2 * 2 + 16, integrator: 2 * 4 + 16 });
   });
 
-  it('ends as cancelled on an interrupt; others meanwhile hear who writes, and can read', async (t) => {
+  it('ends as cancelled on an interrupt; others meanwhile hear who writes, can read, and wait for their turn or not, as they like', async (t) => {
     const folder = copyOf(t, workspace);
     const child = startC3(folder, ['run', 'tiny.c3.yaml', '--override', 'steps=2000']);
     const done = finished(child);
     child.stdin.end();
     await hears(child, 'Evaluating sampled, before training: 4 of 4');
-    const second = await c3(folder, ['run', 'tiny.c3.yaml']);
-    assert.equal(second.code, 1);
-    assert.match(second.stderr, new RegExp(`^c3: The store .* is being written by process ${String(child.pid)} since .*\n$`));
+    const waits = async (): Promise<[ReturnType<typeof startC3>, Promise<Finished>]> => {
+      const other = startC3(folder, ['run', 'tiny.c3.yaml', '--json', '--override', 'steps=0']);
+      const ended = finished(other);
+      other.stdin.end();
+      await hears(other, 'Ctrl+C stops waiting');
+      return [other, ended];
+    };
+    const [second, ending] = await waits();
+    second.kill('SIGINT');
+    const left = await ending;
+    assert.equal(left.code, 1);
+    assert.match(left.stderr, new RegExp(`^Waiting for run c3-\\S+ \\(process ${String(child.pid)}\\), which writes the store; Ctrl\\+C stops waiting\\.\nCancelled; what was stored stays\\.\n$`));
     succeeded(await c3(folder, ['taxonomy', '--run', run, '--json']));
+    const [, patient] = await waits();
     child.kill('SIGINT');
+    succeeded(await patient);
     const { code, stdout, stderr } = await done;
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /\nCancelled; what was stored stays\.\n$/);
-    assert.deepEqual(withStore(folder, (store) => store.runs(0, 10).map(({ status }) => status)), ['cancelled', 'done']);
+    assert.deepEqual(withStore(folder, (store) => store.runs(0, 10).map(({ status }) => status)), ['done', 'cancelled', 'done']);
   });
 
   it('leaves a store that the next command takes over when it is killed', async (t) => {

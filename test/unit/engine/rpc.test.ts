@@ -104,9 +104,8 @@ describe('the engine process', () => {
     const engine = startEngine(t, copyOf(t, workspace));
     const early = engine.connection.sendRequest(TaxonomyRequest, taxonomyOf('r'));
     await assert.rejects(early, failedWith('engine', /asked before it was initialized/));
-    const { version, readOnlyReason } = await engine.connection.sendRequest(InitializeRequest, { store: engine.store });
+    const { version } = await engine.connection.sendRequest(InitializeRequest, { store: engine.store });
     assert.match(version, /^\d+\.\d+\.\d+$/);
-    assert.equal(readOnlyReason, null);
     await assert.rejects(engine.connection.sendRequest(TaxonomyRequest, taxonomyOf('r')), failedWith('store', /There is no store at/));
     assert.ok(!existsSync(join(engine.folder, '.c3')));
     const ended = once(engine.child, 'exit');
@@ -252,20 +251,26 @@ describe('the engine process', () => {
     assert.deepEqual([store.path, store.state.startsWith('healthy: 1 runs')], [engine.store, true]);
   });
 
-  it('only reads where another engine writes, and says which', async (t) => {
+  it('waits for another engine that trains, says for whom, and is not in its way when idle', async (t) => {
     const first = await ready(t, copyOf(t, done));
-    const second = startEngine(t, first.folder);
-    const { readOnlyReason } = await second.connection.sendRequest(InitializeRequest, { store: second.store });
-    assert.match(readOnlyReason ?? '', new RegExp(`is being written by process ${String(first.child.pid)} since`));
+    const second = await ready(t, first.folder);
+    const source = new CancellationTokenSource();
+    const run = endless(first, source);
+    run.catch(() => undefined);
+    await first.heard(training);
     const [row] = (await second.connection.sendRequest(TaxonomyRequest, taxonomyOf(oldRun))).rows;
-    assert.ok(row);
-    await assert.rejects(second.connection.sendRequest(LabelRequest, { bucket: row.bucket, name: 'x', note: '' }), failedWith('store', new RegExp(`is being written by process ${String(first.child.pid)}`)));
-    await assert.rejects(second.connection.sendRequest(StartRunRequest, { config: tiny(second), overrides: [] }), failedWith('store', new RegExp(`process ${String(first.child.pid)}`)));
-    await assert.rejects(second.connection.sendRequest(ReplayRequest, { message: firstMessage(second), alternatives: 1, replays: 1, text: null }), failedWith('store', /process \d+/));
-    assert.deepEqual(statuses(first), ['done']);
-    // When the first is gone the second may write.
-    await shutDown(first, () => Promise.resolve());
+    assert.ok(row, 'reading needs no turn');
+    const label = second.connection.sendRequest(LabelRequest, { bucket: row.bucket, name: 'x', note: '' });
+    const words = new RegExp(`Waiting for run c3-\\S+ \\(process ${String(first.child.pid)}\\), which writes the store`, 'u');
+    while (!words.test(second.log())) await once(second.child.stderr, 'data');
+    assert.deepEqual(statuses(first), ['running', 'done']);
+    source.cancel();
+    await assert.rejects(run, isCancelled);
+    assert.equal((await label).name, 'x');
+    // Both live and neither holds anything.
+    assert.ok(!existsSync(`${first.store}.lock`));
     assert.equal((await second.connection.sendRequest(StartRunRequest, { config: tiny(second), overrides: ['steps=0'] })).steps, 0);
+    assert.equal((await first.connection.sendRequest(StartRunRequest, { config: tiny(first), overrides: ['steps=0'] })).steps, 0);
   });
 
   it('ends a run as cancelled when it is told to shut down, or when the editor is gone', async (t) => {

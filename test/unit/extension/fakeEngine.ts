@@ -32,7 +32,7 @@ let store = '';
 connection.onRequest(InitializeRequest, (params) => {
   store = params.store;
   console.error(`engine log for ${store}`);
-  return { version: '1.2.3', readOnlyReason: null };
+  return { version: '1.2.3' };
 });
 
 connection.onRequest(StartRunRequest, async ({ config }, token) => {

@@ -87,7 +87,7 @@ test('of several processes that find an abandoned lock exactly one takes it over
   const winners = holders.filter((holder) => holder.says === 'holds');
   assert.equal(winners.length, 1, holders.map((holder) => holder.says).join('\n'));
   for (const loser of holders.filter((holder) => holder.says !== 'holds')) {
-    assert.match(loser.says, /^C3Error .*(process \d+|taking over)/);
+    assert.match(loser.says, /^StoreHeldError .*(process \d+|taking over)/);
   }
 });
 
