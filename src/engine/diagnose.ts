@@ -11,7 +11,7 @@ import type { ContextEstimator } from '../credit/creditBucket.ts';
 import { extractAnswer } from '../evaluate/math/extract.ts';
 import { OTHER_DISTRIBUTION } from '../shared/continuation.ts';
 import { drawsOf } from '../shared/draws.ts';
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
+import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../shared/evaluations.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { BucketOrigin, Interval, Sampling } from '../shared/records.ts';
 import type { StoreReader } from '../store/types.ts';
@@ -19,6 +19,7 @@ import type { Protocol } from '../team/protocol.ts';
 import { solved } from '../training/evaluation.ts';
 import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets.ts';
 import { costOf, type Overhead } from './diagnoseCost.ts';
+import { newestEvaluations } from './newestEvaluations.ts';
 
 export interface DiagnoseSettings {
   /** Which buckets; null takes the newest sample where there is one, else what was trained on. */
@@ -48,6 +49,8 @@ export interface Diagnosis {
   readonly noise: ReturnType<typeof noiseLaw>;
   readonly duplicates: ReturnType<typeof duplicateRates>;
   readonly accuracy: { readonly greedy: Measured | null; readonly average: Measured | null };
+  /** Every complete evaluation over training, by step. */
+  readonly evaluations: readonly EvaluationPoint[];
   readonly byRole: Readonly<Record<string, { readonly contexts: number; readonly fidelity: Interval | null; readonly variance: Interval | null; readonly influence: Interval | null }>>;
   readonly signals: readonly ReviewSignal[];
   /** Why what is null was not measured. */
@@ -106,6 +109,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
     noise: noiseLaw(buckets),
     duplicates: duplicateRates(buckets),
     accuracy: { greedy: accuracies.greedy, average: accuracies.average },
+    evaluations: evaluationCurve(evaluationsOf(store.run(run), store.evaluations(run))),
     byRole: byRole(buckets, estimator),
     signals: signalsOf(store, run, buckets, estimator),
     reasons,
@@ -153,7 +157,7 @@ function continuationOf(store: StoreReader, buckets: readonly StoredBucket[], { 
 function accuracyOf(store: StoreReader, run: string, protocol: Protocol, reasons: Record<string, string>): { readonly greedy: Measured | null; readonly average: Measured | null; readonly passAtK: Record<string, Measured | null> } {
   const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
   const last = (kind: 'greedy' | 'sampled'): Samples[] => {
-    for (const round of EVALUATION_ROUNDS.filter((one) => one.kind === kind).reverse()) {
+    for (const round of newestEvaluations(store, run).filter((one) => one.kind === kind)) {
       const samples = evaluationSamples(store, run, round.iteration, scored);
       if (samples.length > 0) return samples;
     }

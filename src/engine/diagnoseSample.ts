@@ -4,7 +4,6 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { AlternativeReturns } from '../replay/record.ts';
 import { REPLAY_LIMITS, replayMessage } from '../replay/request.ts';
 import type { Policy } from '../policy/policy.ts';
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { Credit, Message, Sampling } from '../shared/records.ts';
 import type { StoreReader, StoreWriter } from '../store/types.ts';
@@ -13,6 +12,7 @@ import type { Renderer } from '../team/render.ts';
 import { stateCredit } from '../training/methods/mappo.ts';
 import type { Moment } from '../training/states.ts';
 import { startEnergy } from './energy.ts';
+import { momentWords, newestEvaluations } from './newestEvaluations.ts';
 
 export interface SampleSettings {
   /** S: contexts. */
@@ -137,10 +137,9 @@ const PAGE = 500;
 function populationOf(store: StoreReader, run: string, protocol: Protocol, role: string | null): Population {
   const open = protocol.occurrences.filter(({ position }) => !isTerminal(protocol, position));
   const positions = new Set((role === null ? (open.length > 0 ? open : protocol.occurrences) : protocol.occurrences.filter((one) => one.role === role)).map(({ position }) => position));
-  const rounds = EVALUATION_ROUNDS.filter(({ kind }) => kind === 'sampled').reverse();
-  for (const { iteration, stage } of rounds) {
-    const messages = distinct(episodeMessages(store, run, iteration), positions);
-    if (messages.length > 0) return { name: `sampled evaluation ${stage} training`, messages };
+  for (const round of newestEvaluations(store, run).filter(({ kind }) => kind === 'sampled')) {
+    const messages = distinct(episodeMessages(store, run, round.iteration), positions);
+    if (messages.length > 0) return { name: `sampled evaluation ${momentWords(round)}`, messages };
   }
   const iteration = store.countSteps(run);
   const messages: Message[] = [];

@@ -8,6 +8,7 @@ import { loadConfig } from '../runtime/model.ts';
 import type { TransformerConfig } from '../runtime/transformer.ts';
 import type { Provider } from '../shared/devices.ts';
 import type { MemoryPlan, RunBudget, RunPlan, WorkCost } from '../shared/models.ts';
+import { evaluationTimes } from '../shared/evaluationRounds.ts';
 import { bytesWords } from '../shared/sizes.ts';
 import type { TimeEstimate } from '../shared/times.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -96,9 +97,9 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   const perStep = config.steps === 0 ? costOf(config, protocol, 0, []) : costOf(config, protocol, Math.min(config.instances_per_step, train.length), methodNamed(config.method).fanout(config, protocol));
   // Each time greedily once, and by sampling.
   const perEvaluation = costOf(config, protocol, evaluation.length, [1 + config.evaluation.samples]);
-  const evaluations = config.steps > 0 && config.evaluation.before ? 2 : 1;
+  const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
   const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
-  return { steps: config.steps, perStep, perEvaluation, total };
+  return { steps: config.steps, evaluations, perStep, perEvaluation, total };
 }
 
 /** The cost of episodes that branch as `fanout` says; missing numbers are 1. */

@@ -27,6 +27,10 @@ export function factsTable(facts: ModelFacts): string {
 /** One step of a self-test: its name, what came out, how long it took. */
 export const stepLine = ({ name, passed, seconds, detail }: SelfTestStep): string => `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${oneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
 
+/** `36 steps, 7 evaluations`. */
+const amounts = ({ steps, evaluations }: RunPlan['budget']): string =>
+  [[steps, 'step'] as const, [evaluations, 'evaluation'] as const].map(([many, one]) => `${whole(many)} ${one}${many === 1 ? '' : 's'}`).join(', ');
+
 /** Items and totals, advice, then what the run may cost and how long it may take. */
 export function planTable({ memory, budget, seconds }: RunPlan): string {
   const items = memory.items.map(({ name, place, bytes }) => row(name, PLACES[place], bytesWords(bytes)));
@@ -37,7 +41,7 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
   const roles = Object.keys(budget.total.decisions);
   const columns = ['', 'evaluator calls', ...roles.map((role) => oneLine(role, 20)), 'new tokens'];
   const cells = (name: string, { evaluatorCalls, decisions, tokens }: WorkCost): string[] => [name, whole(evaluatorCalls), ...roles.map((role) => whole(decisions[role] ?? 0)), whole(tokens)];
-  const table = [columns, cells('a step', budget.perStep), cells('an evaluation', budget.perEvaluation), cells(`in all, ${String(budget.steps)} steps`, budget.total)];
+  const table = [columns, cells('a step', budget.perStep), cells('an evaluation', budget.perEvaluation), cells(`in all, ${amounts(budget)}`, budget.total)];
   const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
   const aligned = table.map((line) => line.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  '));
   return ['Memory, at most', ...items, ...totals, ...memory.advice, '', 'Cost, at most', ...aligned.map((line) => `  ${line}`), '', `Time: ${estimateWords(seconds)}`].join('\n');

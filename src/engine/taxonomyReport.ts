@@ -3,13 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../diagnostics/detectors.ts';
 import { classifyBuckets, evidenceOf, judge, messageOfCase, studyBucket } from '../diagnostics/taxonomy.ts';
 import { C3Error, nearestName } from '../shared/errors.ts';
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { Episode, TaxonomyCase, TaxonomyClass, TaxonomyClassName } from '../shared/records.ts';
 import {
   ALL_SUCCEEDED, areThresholds, leftOutWords, PRECEDENCE, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, thresholdWords,
   VERDICT_MEANING, type CaseLabel, type DetectorReport, type LeftOutBuckets, type TaxonomyAgreement, type TaxonomyThresholds, type VerdictName,
 } from '../shared/taxonomy.ts';
 import type { StoreReader } from '../store/types.ts';
+import { newestEvaluations } from './newestEvaluations.ts';
 import { agreementOf, type RunCases } from './taxonomyView.ts';
 
 /** A label as it stands in the store, and the class of its bucket. */
@@ -130,11 +130,10 @@ function lastEpisodes(store: StoreReader, run: string): Episode[] {
       if (page.length < PAGE) return episodes;
     }
   };
-  for (const stage of ['after', 'before'] as const) {
-    const found = EVALUATION_ROUNDS.filter((round) => round.stage === stage).flatMap(({ iteration }) => read('evaluate', iteration));
-    if (found.length > 0) return found;
-  }
-  return read('train', store.countSteps(run));
+  const [newest, ...rounds] = newestEvaluations(store, run);
+  if (newest === undefined) return read('train', store.countSteps(run));
+  const together = [newest, ...rounds.filter(({ stage, step }) => stage === newest.stage && step === newest.step)];
+  return together.map(({ iteration }) => iteration).sort((a, b) => a - b).flatMap((iteration) => read('evaluate', iteration));
 }
 
 function detected(store: StoreReader, episode: Episode): DetectedEpisode {

@@ -43,15 +43,17 @@ function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fi
 }
 
 /** One line for each thing that is counted: roles can be many. */
-function costLines({ steps, perStep, perEvaluation, total }: RunPlan['budget']): string[] {
+function costLines({ steps, evaluations, perStep, perEvaluation, total }: RunPlan['budget']): string[] {
   const costs = [total, perStep, perEvaluation];
   const line = (name: string, count: (cost: WorkCost) => number): string[] => [name, ...costs.map((cost) => count(cost).toLocaleString('en'))];
   const table = [
-    ['', `${String(steps)} ${steps === 1 ? 'step' : 'steps'} in all`, 'a step', 'an evaluation'],
+    ['', 'in all', 'a step', 'an evaluation'],
     line('evaluator calls', ({ evaluatorCalls }) => evaluatorCalls),
     ...Object.keys(total.decisions).map((role) => line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0)),
     line('new tokens', ({ tokens }) => tokens),
   ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  return table.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`);
+  const counted = `${String(steps)} ${steps === 1 ? 'step' : 'steps'} and ${String(evaluations)} ${evaluations === 1 ? 'evaluation' : 'evaluations'}`;
+  const lines = table.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`);
+  return [...lines, `  In all: ${counted}`];
 }

@@ -3,9 +3,9 @@ import type { RunOutcome } from '../shared/dashboardProtocol.ts';
 import type { RunRecord } from '../shared/records.ts';
 import { costBetween } from '../shared/stepRows.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { evaluationsBefore } from './stepHistories.ts';
+import { evaluationCost } from './stepHistories.ts';
 
-type Reader = Pick<StoreReader, 'roundCost' | 'latestLedger'>;
+type Reader = Pick<StoreReader, 'roundCost' | 'latestLedger' | 'evaluationNumbers'>;
 
 export class RunOutcomes {
   private readonly known = new Map<string, RunOutcome | null>();
@@ -29,6 +29,8 @@ export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: 
   const accuracy = summary === null ? null : summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null);
   if (accuracy === null) return null;
   const ledger = reader.latestLedger(id);
-  const { prompt, completion } = ledger === null ? { prompt: 0, completion: 0 } : costBetween(evaluationsBefore(reader, id), ledger).tokens;
+  // The ledger of the last step holds every evaluation but those after training.
+  const evaluations = evaluationCost(reader, id, reader.evaluationNumbers(id), ({ step }) => step !== null);
+  const { prompt, completion } = ledger === null ? { prompt: 0, completion: 0 } : costBetween(evaluations, ledger).tokens;
   return { run: id, title, method, seed, tokens: prompt + completion, accuracy };
 }

@@ -1,5 +1,5 @@
 /** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
-import { EVALUATION_ROUNDS, type EvaluationRound } from '../shared/evaluationRounds.ts';
+import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../shared/evaluationRounds.ts';
 import type { Episode, Phase, RunRecord, Step } from '../shared/records.ts';
 import { isResumable, shownStatus, type ShownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
@@ -51,7 +51,7 @@ export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode;
 /** The list at the top of the tree. */
 export const TOP = 'runs';
 
-type Reader = Pick<StoreReader, 'path' | 'run' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'message'>;
+type Reader = Pick<StoreReader, 'path' | 'run' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'evaluationNumbers' | 'message'>;
 
 /** How many items of each list are shown. */
 export class Limits {
@@ -142,8 +142,8 @@ function roundNode(reader: Reader, { run, phase, iteration }: Pick<Episode, 'run
     const [step] = iteration < 1 ? [] : reader.steps(run, iteration - 1, 1);
     return step?.iteration === iteration ? stepNode(run, step) : undefined;
   }
-  const round = phase === 'evaluate' ? EVALUATION_ROUNDS.find((known) => known.iteration === iteration) : undefined;
-  return round === undefined ? undefined : evaluationNode(reader, run, round);
+  const round = phase === 'evaluate' ? evaluationRound(iteration) : null;
+  return round === null ? undefined : evaluationNode(reader, run, round);
 }
 
 function stepNode(run: string, step: Step): RoundNode {
@@ -151,9 +151,10 @@ function stepNode(run: string, step: Step): RoundNode {
 }
 
 /** Undefined where nothing was evaluated. */
-function evaluationNode(reader: Pick<Reader, 'countEpisodes'>, run: string, { iteration, stage, kind }: EvaluationRound): RoundNode | undefined {
+function evaluationNode(reader: Pick<Reader, 'countEpisodes'>, run: string, round: EvaluationRound): RoundNode | undefined {
+  const { iteration } = round;
   const episodes = reader.countEpisodes({ run, phase: 'evaluate', iteration });
-  return episodes === 0 ? undefined : { kind: 'round', id: `${run}/evaluate/${String(iteration)}`, run, phase: 'evaluate', iteration, label: `Evaluation ${stage}, ${kind}`, episodes, step: null };
+  return episodes === 0 ? undefined : { kind: 'round', id: `${run}/evaluate/${String(iteration)}`, run, phase: 'evaluate', iteration, label: evaluationTitle(round), episodes, step: null };
 }
 
 /** Every run that can be taken to its end, newest first. */
@@ -168,10 +169,17 @@ function runNodes(reader: Pick<Reader, 'path' | 'runs'>, limit: number): readonl
 
 function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNode[] {
   const run = node.run.id;
-  const evaluations = (when: EvaluationRound['stage']): readonly RoundNode[] =>
-    EVALUATION_ROUNDS.filter(({ stage }) => stage === when).flatMap((round) => evaluationNode(reader, run, round) ?? []);
+  const known = roundsInOrder(reader.evaluationNumbers(run));
+  const evaluations = (which: (round: EvaluationRound) => boolean): readonly RoundNode[] =>
+    known.filter(which).flatMap((round) => evaluationNode(reader, run, round) ?? []);
   const steps = reader.steps(run, 0, limits.of(node.id)).map((step) => stepNode(run, step));
-  return [...evaluations('before'), ...withMore(steps, node.id, node, reader.countSteps(run)), ...evaluations('after')];
+  const [last] = withMore(steps, node.id, node, reader.countSteps(run)).slice(steps.length);
+  return [
+    ...evaluations(({ stage }) => stage === 'before'),
+    ...steps.flatMap((step) => [step, ...evaluations((round) => round.stage === 'during' && round.step === step.iteration)]),
+    ...(last === undefined ? [] : [last]),
+    ...evaluations(({ stage }) => stage === 'after'),
+  ];
 }
 
 /** The episodes of a round. @param lostFirst else they stand in the order in which they were run */

@@ -1,10 +1,10 @@
 /** The steps of runs for their charts: what has ended is read once, in slices, so that a long run never holds the editor up. */
 import { STEPS_MOST } from '../shared/dashboardProtocol.ts';
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
+import { roundsInOrder, type EvaluationRound } from '../shared/evaluationRounds.ts';
 import { addCosts, costBetween, type RoundCost, type StepRow } from '../shared/stepRows.ts';
 import type { StoreReader } from '../store/reader.ts';
 
-type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost'>;
+type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost' | 'evaluationNumbers'>;
 
 /** Steps that are read at once: some milliseconds. */
 const SLICE = 20;
@@ -31,10 +31,13 @@ export class StepHistories {
     this.keep(run, history);
     const room = Math.min(SLICE, STEPS_MOST - history.rows.length);
     const page = room <= 0 ? [] : reader.steps(run, history.rows.length, room);
+    // Those between these steps are all there: a step begins after the evaluation before it.
+    const evaluated = page.length === 0 ? [] : reader.evaluationNumbers(run);
     for (const { iteration, metrics, ledger, episodes } of page) {
       // A step without metrics goes on; it is read again when it has ended.
       if (metrics === null) return false;
-      const before = history.ledger ?? evaluationsBefore(reader, run);
+      const evaluations = evaluationCost(reader, run, evaluated, ({ step }) => step === iteration - 1);
+      const before = history.ledger === null ? evaluations : addCosts(history.ledger, evaluations);
       history.rows.push({ iteration, metrics, cost: costBetween(before, ledger), episodes, credits: reader.stepCredits(run, iteration) });
       history.ledger = ledger;
     }
@@ -49,7 +52,9 @@ export class StepHistories {
   }
 }
 
-/** What stands in a run's ledger before its first step. */
-export function evaluationsBefore(reader: Pick<StoreReader, 'roundCost'>, run: string): RoundCost {
-  return addCosts(...EVALUATION_ROUNDS.filter(({ stage }) => stage === 'before').map(({ iteration }) => reader.roundCost({ run, phase: 'evaluate', iteration })));
+/** What the evaluations of a run cost. @param numbers of those that it has @param which of them */
+export function evaluationCost(
+  reader: Pick<StoreReader, 'roundCost'>, run: string, numbers: readonly number[], which: (round: EvaluationRound) => boolean,
+): RoundCost {
+  return addCosts(...roundsInOrder(numbers).filter(which).map(({ iteration }) => reader.roundCost({ run, phase: 'evaluate', iteration })));
 }

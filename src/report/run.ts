@@ -1,5 +1,6 @@
 /** The report of a run, read from the store: pure but for the reading, and the same for the same store. */
 import { meanInterval } from '../credit/interval.ts';
+import { evaluationCurve, evaluationsOf } from '../shared/evaluations.ts';
 import type { Episode, Interval, Ledger, Step } from '../shared/records.ts';
 import type { RunCredit, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
@@ -32,7 +33,7 @@ export function runReport(store: StoreReader, id: string): RunReport {
   return {
     report: 'run', version: REPORT_VERSION, run: reportedRun(store, id),
     summary: 'run' in summary ? summary : null,
-    steps, cost: costOf(store, id), creditByRole: credits.byRole,
+    steps, evaluations: evaluationsIn(store, id, allowance), cost: costOf(store, id), creditByRole: credits.byRole,
     replays: { requests: store.countBuckets({ run: id, origin: 'request' }), replays: verified.identical + verified.different + verified.notComparable + verified.unverified, verified },
     credited: credits.clearest.map((credit) => creditedMessage(store, credit, allowance)).filter((one) => one !== null),
     configuration: allowance.excerpt(configuration === undefined ? '' : JSON.stringify(configuration, null, 2), CONFIGURATION_CHARACTERS),
@@ -44,8 +45,7 @@ function stepsOf(store: StoreReader, run: string, allowance: Allowance): readonl
   const total = store.countSteps(run);
   const all: Step[] = [];
   for (let offset = 0; offset < total; offset += PAGE) all.push(...store.steps(run, offset, PAGE));
-  // Spread evenly, the first and the last among them.
-  const kept = all.length <= STEPS ? all : Array.from({ length: STEPS }, (_, index) => all[Math.round((index * (all.length - 1)) / (STEPS - 1))]).filter((step) => step !== undefined);
+  const kept = spread(all);
   allowance.omit('steps between those of the learning curve', all.length - kept.length);
   let left = EPISODES;
   return kept.map(({ iteration, metrics, ledger, episodes }) => {
@@ -54,6 +54,19 @@ function stepsOf(store: StoreReader, run: string, allowance: Allowance): readonl
     const meanReturn = metrics === null ? null : withInterval(metrics.meanReturn, left < 0 ? [] : episodesOf(store, run, iteration));
     return { step: iteration, meanReturn, episodes, evaluatorCalls: ledger.evaluatorCalls, tokens: ledger.tokens, metrics };
   });
+}
+
+function evaluationsIn(store: StoreReader, run: string, allowance: Allowance): RunReport['evaluations'] {
+  const all = evaluationCurve(evaluationsOf(store.run(run), store.evaluations(run)));
+  const kept = spread(all);
+  allowance.omit('evaluations between those of the curve', all.length - kept.length);
+  return kept;
+}
+
+/** As many as a curve shows, spread evenly, the first and the last among them. */
+function spread<Item>(all: readonly Item[]): readonly Item[] {
+  if (all.length <= STEPS) return all;
+  return Array.from({ length: STEPS }, (_, index) => all[Math.round((index * (all.length - 1)) / (STEPS - 1))]).filter((item) => item !== undefined);
 }
 
 function episodesOf(store: StoreReader, run: string, iteration: number): readonly Episode[] {

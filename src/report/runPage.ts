@@ -1,7 +1,7 @@
 /** A run as a page: what it learned, what it cost, and which messages made the difference. Pure: a report in, text out. */
 import type { Interval } from '../shared/records.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
-import { curvePicture } from './curves.ts';
+import { curvePicture, type Curve } from './curves.ts';
 import { bounds, facts, figure, page, table } from './page.ts';
 import { beginning, costWords, creditBounds, estimatorName, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
 import type { CreditedMessage, RunReport } from './types.ts';
@@ -16,7 +16,7 @@ export function runPage(report: RunReport): string {
   const content = `<header><h1>${escaped(run.title, 200)}</h1>
 <p class="lead">${leadWords(report)}</p>
 ${facts([...runFacts(run), ['Cost', costWords(cost)], ['Training', cost.seconds === null ? `time ${NOT_MEASURED}` : `${decimal(cost.seconds, 1)} s`], ...(lost === 0 ? [] : [['Lost', `at most ${count(lost)} further evaluator calls, in interruptions`] as const]), ['Replays, re-executed', `${replays.replays === 0 ? 'none' : verifiedWords(replays.verified)}${replays.requests === 0 ? '' : `; ${count(replays.requests)} ${replays.requests === 1 ? 'request' : 'requests'} by hand`}`]])}</header>
-<section><h2>What it learned</h2><div class="figures">${curveFigure(report)}${accuracyFigure(report)}</div></section>
+<section><h2>What it learned</h2><div class="figures">${curveFigure(report)}${evaluationFigure(report)}${accuracyFigure(report)}</div></section>
 <section><h2>Which messages made the difference</h2>${creditSection(report)}</section>
 <section><h2>Configuration</h2>${configuration.text === '' && configuration.leftOut === 0 ? `<p class="none">not told</p>` : `<details><summary>As it was stored</summary>${textBlock(configuration)}</details>`}</section>
 ${leftOutPart(report.leftOut)}
@@ -24,10 +24,14 @@ ${READING}`;
   return page(run.title, content, BARS_STYLE + REPORT_STYLE);
 }
 
-function leadWords({ summary, run }: RunReport): string {
+function leadWords(report: RunReport): string {
+  const { summary, run } = report;
   const difference = summary?.accuracy.difference ?? null;
-  const { before, after } = summary?.accuracy ?? { before: null, after: null };
-  if (before === null || after === null) return `${count(run.steps)} of ${count(run.plannedSteps)} steps; accuracy before and after was ${NOT_MEASURED}.`;
+  const [before, after] = [measuredAt(report, 'accuracy', 'before'), measuredAt(report, 'accuracy', 'after')];
+  const steps = `${count(run.steps)} of ${count(run.plannedSteps)} steps`;
+  if (before === null && after === null) return `${steps}; accuracy before and after was ${NOT_MEASURED}.`;
+  const one = (value: Interval | null): string => (value === null ? NOT_MEASURED : `${percentage(value.value)} %, n ${count(value.n)}`);
+  if (before === null || after === null) return `${steps}. Greedy accuracy on held-out problems before training: ${one(before)}; after it: ${one(after)}.`;
   const gain = difference === null ? '' : ` (<strong>${points(difference.value)} points</strong>${bounds(difference, points) === null ? '' : ` ${bounds(difference, points) ?? ''}`})`;
   return `Greedy accuracy on held-out problems: ${percentage(before.value)} % before, ${percentage(after.value)} % after${gain}, n ${count(after.n)}.`;
 }
@@ -41,8 +45,29 @@ function curveFigure({ steps }: RunReport): string {
   return figure('Learning curve', drawn, 'Mean return of each step\u2019s training episodes; band: its 95 % interval over instances. Evaluator calls and tokens in the table add up.', numbers);
 }
 
-function accuracyFigure({ summary }: RunReport): string {
-  const rows: readonly BarRow[] = (['accuracy', 'passAt1'] as const).flatMap((measure) => (['before', 'after'] as const).map((stage) => ({ label: `${measure === 'accuracy' ? 'greedy' : 'sampled'}, ${stage}`, value: inPercent(summary?.[measure][stage] ?? null) })));
+/** Known before the run ends, and without its summary: from the evaluations themselves. */
+function measuredAt({ summary, evaluations, run }: RunReport, measure: 'accuracy' | 'passAt1', stage: 'before' | 'after'): Interval | null {
+  const step = stage === 'before' ? 0 : run.plannedSteps;
+  if (stage === 'after' && step === 0) return null;
+  return summary?.[measure][stage] ?? evaluations.find((point) => point.step === step)?.[measure] ?? null;
+}
+
+/** Held-out accuracy over training; nothing where it was measured at its ends only. */
+function evaluationFigure({ evaluations, run }: RunReport): string {
+  if (evaluations.every(({ step }) => step === 0 || step === run.plannedSteps)) return '';
+  const pointsOf = (measure: 'accuracy' | 'passAt1'): Curve['points'] => evaluations.flatMap(({ step, [measure]: value }) => (value === null ? [] : [{ x: step, y: value }]));
+  const curves = [{ label: 'greedy', place: 0, points: pointsOf('accuracy') }, { label: 'sampled', place: 1, points: pointsOf('passAt1') }];
+  const drawn = curvePicture('evaluations', 'Accuracy over training', curves, { x: 'step', y: 'accuracy on held-out problems', unit: 'steps' });
+  const write = (value: number): string => decimal(value, 3);
+  const cells = (value: Interval | null): string => (value === null ? `<td>${NOT_MEASURED}</td><td></td>` : `<td>${write(value.value)}</td><td>${bounds(value, write) ?? 'no interval'}</td>`);
+  const lines = evaluations.map(({ step, accuracy, passAt1 }) => `<tr><th scope="row">${String(step)}</th>${cells(accuracy)}${cells(passAt1)}<td>${count((accuracy ?? passAt1)?.n ?? 0)}</td></tr>`);
+  const numbers = table('Accuracy over training in numbers', ['step', 'greedy', '95 % interval', 'sampled', '95 % interval', 'n'], lines, 'numbers');
+  return figure('Accuracy over training', drawn, 'On held-out problems, before training, every so many steps, and after it; bands: 95 % intervals.', numbers);
+}
+
+function accuracyFigure(report: RunReport): string {
+  const { summary } = report;
+  const rows: readonly BarRow[] = (['accuracy', 'passAt1'] as const).flatMap((measure) => (['before', 'after'] as const).map((stage) => ({ label: `${measure === 'accuracy' ? 'greedy' : 'sampled'}, ${stage}`, value: inPercent(measuredAt(report, measure, stage)) })));
   const write = (value: number): string => `${decimal(value, 1)} %`;
   const lines = rows.map(({ label, value }) => `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${write(value.value)}</td><td>${bounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`);
   const gains = (['accuracy', 'passAt1'] as const).map((measure) => {

@@ -1,6 +1,7 @@
 /** What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what stands here and nothing else. */
 import type { Draws } from '../shared/draws.ts';
 import type { BucketOrigin, Credit, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, StepMetrics, Tokens, VerificationMark, VerificationResult } from '../shared/records.ts';
+import type { EvaluationPoint } from '../shared/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';
 
 /** Changes when a key changes its meaning or goes; not when one is added. */
@@ -191,6 +192,8 @@ export interface RunReport {
   /** Null until the run is done. */
   readonly summary: Omit<RunSummary, 'store'> | null;
   readonly steps: readonly ReportedStep[];
+  /** Held-out accuracy over training, by step: before, every so many steps, after. */
+  readonly evaluations: readonly EvaluationPoint[];
   /** Evaluator calls, tokens and decisions of the run so far. */
   readonly cost: Cost & { readonly seconds: number | null };
   /** Replays of all kinds, training among them; `requests` counts those that somebody asked for. */

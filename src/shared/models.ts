@@ -83,6 +83,8 @@ export interface WorkCost {
 
 /** What a run costs at most, as its configuration bounds it. */
 export interface RunBudget {
+  /** How often the team is evaluated, greedily and by sampling each time. */
+  readonly evaluations: number;
   readonly steps: number;
   readonly perStep: WorkCost;
   /** One evaluation; a run evaluates before and after training, greedily and by sampling. */

@@ -2,6 +2,7 @@
 import { C3Error } from '../shared/errors.ts';
 import type { RunStatus, Snapshot } from '../shared/records.ts';
 import { diagnosticWriters } from './diagnostics.ts';
+import { evaluationWriter } from './evaluations.ts';
 import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
 import { labelWriter } from './labels.ts';
@@ -46,6 +47,7 @@ export function appendersOf(session: Session): Appenders {
     ...creditAppenders(session),
     ...accountWriter(session),
     ...diagnosticWriters(session),
+    ...evaluationWriter(session),
     ...labelWriter(session),
     insertInstances: together((instances) => { instances.forEach(keys.storeInstance); }),
     environmentId: together(keys.environmentId),

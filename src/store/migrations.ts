@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { C3Error } from '../shared/errors.ts';
 import { BUCKET_MEASURES } from './bucketMeasures.ts';
 import { VERSION_4 } from './diagnostics.ts';
+import { EVALUATIONS } from './evaluations.ts';
 import { VERSION_3 } from './instanceTests.ts';
 import { VERSION_5 } from './labels.ts';
 import { PROBLEMS } from './problems.ts';
@@ -12,7 +13,7 @@ import { codeOf, connect, notAStore, storeError } from './sqlite.ts';
 import type { Connection } from './sqlite.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS];
 
 /** What kind of file stands at a path; `store` also when the file is one of an older version. */
 export type FileKind = 'absent' | 'empty' | 'store';

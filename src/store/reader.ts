@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { C3Error } from '../shared/errors.ts';
 import { diagnosticReaders } from './diagnostics.ts';
+import { evaluationReaders } from './evaluations.ts';
 import { labelReaders } from './labels.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
@@ -69,6 +70,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...accountReader(session),
       ...stepReaders(session),
       ...diagnosticReaders(session),
+      ...evaluationReaders(session),
       ...labelReaders(session),
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),

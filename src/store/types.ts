@@ -3,6 +3,7 @@ import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, M
 import type { OtherContinuation, OwnContinuation } from '../shared/continuation.ts';
 import type { ProblemFacets, ProblemRow } from '../shared/problems.ts';
 import type { HolderPurpose } from '../shared/storeHolder.ts';
+import type { StoredEvaluation } from '../shared/evaluations.ts';
 import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
@@ -10,6 +11,7 @@ import type {
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
+export type { StoredEvaluation } from '../shared/evaluations.ts';
 
 /**
  * Reading. Every function throws C3Error('store') when the store cannot be read, and C3Error('input') for an id or a page
@@ -44,6 +46,10 @@ export interface StoreReader {
   /** Episodes of a round. */
   episodes(query: EpisodeQuery): Episode[];
   countEpisodes(round: Round): number;
+  /** The complete evaluations of a run, by step. */
+  evaluations(run: string): StoredEvaluation[];
+  /** The numbers of the evaluations that a run has episodes of, complete or not, ascending. */
+  evaluationNumbers(run: string): number[];
   /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
   maskedEpisodes(run: string): number;
   /** The messages of a training iteration in the order in which they were appended: buckets, then alternatives. */
@@ -185,6 +191,8 @@ export interface StoreWriter extends StoreReader {
   insertStep(step: NewStep): void;
   /** Adds a begun step's metrics and its cumulative cost. */
   finishStep(run: string, iteration: number, metrics: StepMetrics, ledger: Ledger): void;
+  /** Stores what an evaluation measured, once all of its episodes are stored. */
+  insertEvaluation(run: string, evaluation: StoredEvaluation): void;
   /** Rewrites a run's account. */
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;

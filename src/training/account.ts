@@ -57,6 +57,7 @@ export class CostAccount {
     return sum(this.before, this.counter.read());
   }
 
+  /** Counts the time from now on as training's, again where an evaluation has interrupted it. */
   beginTraining(): void {
     this.trainingSince = this.clock();
   }

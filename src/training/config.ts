@@ -192,10 +192,15 @@ export const configSchema = z.strictObject({
       instances: z.int().min(0).default(512).describe('Held-out questions of each evaluation; 0 leaves evaluation out.'),
       samples: positive.max(1000).default(1).describe('Episodes per question of a sampled evaluation. pass@k needs k of them, and every question counts with their mean.'),
       before: z.boolean().default(true).describe('Whether the team is evaluated before it is trained too.'),
+      every: z
+        .int()
+        .min(0)
+        .default(0)
+        .describe('Steps between two evaluations during training; 0 evaluates only before and after it. Training itself is the same either way.'),
       batch: positive.default(256).describe('Episodes that are sampled together: fewer take less memory.'),
     })
     .prefault({})
-    .describe('How the team is evaluated, before and after training.'),
+    .describe('How the team is evaluated, before, during and after training.'),
   device: z
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),

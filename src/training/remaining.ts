@@ -1,5 +1,5 @@
 /** What remains of a run, from the pace that it has shown. Times are for whoever watches; nothing that is trained or stored depends on them. */
-
+import { evaluationTimes } from '../shared/evaluationRounds.ts';
 import type { RunConfig } from './config.ts';
 
 /** Work of a run that is not done yet. */
@@ -13,8 +13,10 @@ export interface RunWork {
  * The work of a run from its beginning, or from where a stored one stands; what is stored of its evaluations is left out when they come.
  * @param instances that an evaluation takes @param finished training steps that are stored
  */
-export function runWork({ steps, evaluation: { before, samples } }: Pick<RunConfig, 'steps' | 'evaluation'>, instances: number, finished = 0): RunWork {
-  const evaluations = before && steps > 0 ? 2 : 1;
+export function runWork({ steps, evaluation: { before, every, samples } }: Pick<RunConfig, 'steps' | 'evaluation'>, instances: number, finished = 0): RunWork {
+  // Those after earlier steps are done; the run does not come back to them.
+  const passed = every === 0 || finished === 0 ? 0 : Math.floor((Math.min(finished, steps) - 1) / every);
+  const evaluations = evaluationTimes({ steps, every, before }) - passed;
   return { episodes: evaluations * instances * (1 + samples), steps: steps - finished };
 }
 

@@ -1,4 +1,7 @@
-/** One run: evaluation before, iterations of its method (C3: Algorithm 1), evaluation after; everything is stored as it happens, and an interrupted run goes on where it stood. */
+/**
+ * One run: evaluation before, iterations of its method (C3: Algorithm 1) with an evaluation every so many of them, evaluation after; everything is
+ * stored as it happens, and an interrupted run goes on where it stood.
+ */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, pairedBootstrap } from '../credit/interval.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
@@ -8,7 +11,7 @@ import { recordSubtree, type RoundRecord } from '../replay/record.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { RunProgress, RunStage } from '../shared/engineProtocol.ts';
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
+import { EVALUATION_ROUNDS, isEvaluatedAfter, roundDuring, type EvaluationRound } from '../shared/evaluationRounds.ts';
 import type { EvaluationKind, Instance, Interval, RunStatus, RunSummary, StepMetrics } from '../shared/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -178,6 +181,8 @@ class Run {
     const finished = store.run(this.id).steps;
     if (finished === config.steps) return this.finalWeights(base);
     let snapshot = await this.restore(finished);
+    // An interruption may have left the evaluation after the last step undone, or half done.
+    await this.evaluateDuring(finished, snapshot);
     this.progress('train', finished, config.steps, `Training: step ${String(finished + 1)} of ${String(config.steps)}`);
     // Fewer than asked for where there are fewer: the same question twice in one step would only repeat the same numbers.
     const perStep = Math.min(config.instances_per_step, train.length);
@@ -198,6 +203,7 @@ class Run {
       snapshot = trained;
       this.remaining.trained();
       this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${meanReturn.toFixed(3)}${masked === 0 ? '' : `, ${String(masked)} episodes not scored`}`, metrics);
+      await this.evaluateDuring(iteration, snapshot);
     }
     return snapshot;
   }
@@ -274,16 +280,38 @@ class Run {
     return this.restore(this.config.steps);
   }
 
+  /**
+   * Evaluates after a step where the configuration asks for it. It reads the weights and changes none, and its streams are those of every other
+   * evaluation, so training goes on as if it had not been; its time and its calls are not training's.
+   */
+  private async evaluateDuring(step: number, snapshot: string): Promise<void> {
+    const { steps, evaluation } = this.config;
+    if (!isEvaluatedAfter(step, { steps, every: evaluation.every })) return;
+    this.account.endTraining();
+    try {
+      for (const kind of ['greedy', 'sampled'] as const) await this.evaluateOnce(roundDuring(step, kind), snapshot);
+    } finally {
+      this.account.beginTraining();
+    }
+  }
+
   private async evaluateBoth(when: 'before' | 'after', snapshot: string): Promise<Outcomes> {
-    const greedy = await this.evaluateOnce(when, 'greedy', snapshot);
-    return { greedy, sampled: await this.evaluateOnce(when, 'sampled', snapshot) };
+    const outcomes: Record<EvaluationKind, readonly (number | null)[]> = { greedy: [], sampled: [] };
+    for (const round of EVALUATION_ROUNDS) if (round.stage === when) outcomes[round.kind] = await this.evaluateOnce(round, snapshot);
+    return outcomes;
   }
 
   /** Evaluates what is not evaluated yet; whole batches are stored, so the next one begins where it would have begun. */
-  private async evaluateOnce(when: 'before' | 'after', kind: EvaluationKind, snapshot: string): Promise<(number | null)[]> {
+  private async evaluateOnce(of: EvaluationRound, snapshot: string): Promise<(number | null)[]> {
     const { protocol, render, evaluator, evaluation, store } = this.dependencies;
-    const stage: RunStage = when === 'before' ? 'evaluate-before' : 'evaluate-after';
-    const number = EVALUATION_ROUNDS.find((known) => known.stage === when && known.kind === kind)?.iteration ?? 0;
+    const { iteration: number, kind } = of;
+    const { steps } = this.config;
+    const words = `Evaluating ${kind}, ${of.stage === 'during' ? `after step ${String(of.step)} of ${String(steps)}` : `${of.stage} training`}`;
+    const tell = (done: number, message: string): void => {
+      // Within training, what is counted stays the steps.
+      if (of.stage === 'during') this.progress('train', of.step ?? 0, steps, message);
+      else this.progress(`evaluate-${of.stage}`, done, evaluation.length, message);
+    };
     const round = this.round('evaluate', number, snapshot);
     const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
     const { batch, samples: asked } = this.config.evaluation;
@@ -292,7 +320,7 @@ class Run {
     const known = instanceMeans(stored.map((episode) => solved(episode.return, scored)), samples);
     this.remaining.skip(stored.length);
     this.remaining.begin();
-    this.progress(stage, known.length, evaluation.length, `Evaluating ${kind}, ${when} training`);
+    tell(known.length, words);
     const measured = await evaluate(
       { protocol, render, policy: this.policy(snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, samples, batch },
       evaluation.slice(known.length),
@@ -307,11 +335,20 @@ class Run {
             this.account.settle(roots);
           });
           this.remaining.evaluated(roots.length);
-          this.progress(stage, known.length + done, evaluation.length, `Evaluating ${kind}, ${when} training: ${String(known.length + done)} of ${String(evaluation.length)}`);
+          tell(known.length + done, `${words}: ${String(known.length + done)} of ${String(evaluation.length)}`);
         },
       },
     );
-    return [...known, ...measured];
+    const outcomes = [...known, ...measured];
+    this.keepEvaluation(of, outcomes);
+    return outcomes;
+  }
+
+  /** Stores what a complete evaluation measured, so that it is known at once; a run that goes on finds it there. */
+  private keepEvaluation({ iteration, kind, step }: EvaluationRound, outcomes: readonly (number | null)[]): void {
+    const { store } = this.dependencies;
+    if (outcomes.length === 0 || store.evaluations(this.id).some((known) => known.iteration === iteration)) return;
+    store.insertEvaluation(this.id, { iteration, step: step ?? this.config.steps, kind, result: proportion(outcomes) });
   }
 
   private policy(snapshot: string): LocalPolicy {
@@ -330,12 +367,14 @@ class Run {
   }
 }
 
-/** Intervals before and after (Wilson's of single episodes, Student's t over the means of several), and the paired bootstrap of their difference over instances. */
+/** The share of instances solved with its interval: Wilson's of single episodes, Student's t over the means of several; null where all are masked. */
+function proportion(outcomes: readonly (number | null)[]): Interval | null {
+  const interval = meanInterval(outcomes.filter((outcome) => outcome !== null));
+  return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
+}
+
+/** Intervals before and after, and the paired bootstrap of their difference over instances. */
 function comparison(before: readonly (number | null)[], after: readonly (number | null)[], trained: boolean, seed: number): RunSummary['accuracy'] {
-  const proportion = (outcomes: readonly (number | null)[]): Interval | null => {
-    const interval = meanInterval(outcomes.filter((outcome) => outcome !== null));
-    return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
-  };
   const pairs = before.flatMap((value, index) => {
     const later = after[index];
     return value === null || later === null || later === undefined ? [] : [[value, later] as const];

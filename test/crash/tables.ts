@@ -18,7 +18,10 @@ const JSON_COLUMNS = new Set(['summary', 'ledger', 'metrics']);
 export function tablesOf(db: Connection, names: Readonly<Record<string, string>>): Readonly<Record<string, readonly Row[]>> {
   const tables = db.prepare<[], string>("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name").pluck().all();
   return Object.fromEntries(tables.map((table) => {
-    const key = table === 'alternative' ? 'bucket, decision' : 'rowid';
+    // A table without row numbers has the order of its key.
+    const keys = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk').pluck().all(table);
+    const numbered = db.prepare<[string], number>("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?").pluck().get(table) === 0;
+    const key = numbered ? 'rowid' : keys.join(', ');
     return [table, db.prepare<[], Row>(`SELECT * FROM "${table}" ORDER BY ${key}`).all().map((row) => comparable(table, row, names))];
   }));
 }

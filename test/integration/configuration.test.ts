@@ -196,7 +196,7 @@ scenario('the plan opens beside the configuration, of what stands in the editor'
   await workbench.page.keyboard.press('Escape');
   await lens(workbench, 'Plan memory and budget').click();
   await workbench.tab('C3 plan of tiny').waitFor();
-  const plan = workbench.page.locator('.editor-instance .view-line').filter({ hasText: '2 steps in all' }).first();
+  const plan = workbench.page.locator('.editor-instance .view-line').filter({ hasText: 'In all: 2 steps and 2 evaluations' }).first();
   await plan.waitFor();
   assert.match(await readFile(join(workbench.folder, 'tiny.c3.yaml'), 'utf8'), /checkpoint_every: 3$/u, 'it was saved before it was planned');
   await pictures(workbench, 'configuration-plan');

@@ -54,9 +54,9 @@ export function verdict(fits: boolean | null): string {
 }
 
 /** What a run would cost. */
-export function budgetWords({ steps, total }: RunBudget): string {
+export function budgetWords({ steps, evaluations, total }: RunBudget): string {
   const decisions = Object.entries(total.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', ');
-  return `${plural(steps, 'training step')} with evaluation before and after: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${decisions}.`;
+  return `${plural(steps, 'training step')} and ${plural(evaluations, 'evaluation')}: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${decisions}.`;
 }
 
 /** Where a self-test stands. */

@@ -17,7 +17,9 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
   const { method, seed, status } = store.run(run);
   const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
   if (status !== 'done') throw new C3Error('input', `Run ${run} is not finished; resume it with c3 run --resume ${run}.`);
-  if (config.steps > 0 && config.evaluation.before) throw new C3Error('input', `Run ${run} was evaluated before it was trained, which its ledger does not tell apart; set evaluation.before: false.`);
+  if (config.steps > 0 && (config.evaluation.before || config.evaluation.every > 0)) {
+    throw new C3Error('input', `Run ${run} was evaluated before or during training, which its ledger does not tell apart; set evaluation.before: false and evaluation.every: 0.`);
+  }
   const protocol = protocolOf({ config, ...recipe });
   const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
   const last = (kind: EvaluationKind): Solved[] => {

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { outcomeOf } from '../../../src/extension/runOutcomes.ts';
-import { evaluationsBefore, StepHistories } from '../../../src/extension/stepHistories.ts';
-import { EVALUATION_ROUNDS } from '../../../src/shared/evaluationRounds.ts';
+import { evaluationCost, StepHistories } from '../../../src/extension/stepHistories.ts';
 import { isRecord } from '../../../src/shared/guard.ts';
 import { addCosts } from '../../../src/shared/stepRows.ts';
 import { c3, makeWorkspace, parseLine, withStore } from './workspace.ts';
@@ -17,9 +16,10 @@ function valueOf(document: Readonly<Record<string, unknown>>, ...keys: readonly 
   return keys.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), document);
 }
 
-for (const method of ['c3', 'magrpo']) {
-  test(`accuracy, cost and variance of a run of ${method} are those of its diagnosis`, async () => {
-    const run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json', '--override', 'steps=3', '--override', `method=${method}`])).stdout)['run']);
+for (const [method, every] of [['c3', 0], ['magrpo', 0], ['c3', 1]] as const) {
+  test(`accuracy, cost and variance of a run of ${method}, evaluated every ${String(every)} steps, are those of its diagnosis`, async () => {
+    const overrides = ['steps=3', `method=${method}`, `evaluation.every=${String(every)}`].flatMap((override) => ['--override', override]);
+    const run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json', ...overrides])).stdout)['run']);
     const diagnosis = parseLine((await c3(workspace, ['diagnose', '--run', run, '--json'])).stdout);
     withStore(workspace, (store) => {
       const histories = new StepHistories();
@@ -31,12 +31,19 @@ for (const method of ['c3', 'magrpo']) {
       assert.equal(valueOf(diagnosis, 'passAtK', '1', 'value'), summary?.passAt1.after?.value);
 
       // All steps and all evaluations together are the run's ledger.
-      const afterwards = EVALUATION_ROUNDS.filter(({ stage }) => stage === 'after').map(({ iteration }) => store.roundCost({ run, phase: 'evaluate', iteration }));
+      const evaluations = evaluationCost(store, run, store.evaluationNumbers(run), () => true);
       const steps = addCosts(...rows.map(({ cost }) => cost));
-      const all = addCosts(evaluationsBefore(store, run), steps, ...afterwards);
+      const all = addCosts(evaluations, steps);
       assert.deepEqual([all.evaluatorCalls, all.tokens], [valueOf(diagnosis, 'ledger', 'evaluatorCalls'), valueOf(diagnosis, 'ledger', 'tokens')]);
       for (const { iteration, cost } of rows) assert.deepEqual(cost.tokens, store.roundCost({ run, phase: 'train', iteration }).tokens, `step ${String(iteration)}`);
       assert.equal(outcomeOf(store, store.run(run))?.tokens, steps.tokens.prompt + steps.tokens.completion);
+
+      // Greedy and sampled at every step that has them, the last those of the summary.
+      const curve = valueOf(diagnosis, 'evaluations');
+      assert.ok(Array.isArray(curve));
+      assert.deepEqual(curve.map((point: unknown) => (isRecord(point) ? point['step'] : null)), every === 0 ? [0, 3] : [0, 1, 2, 3]);
+      assert.deepEqual(curve[0], { step: 0, accuracy: summary?.accuracy.before, passAt1: summary?.passAt1.before });
+      assert.deepEqual(curve.at(-1), { step: 3, accuracy: summary?.accuracy.after, passAt1: summary?.passAt1.after });
 
       // The mean over all contexts, from the means of the steps.
       if (method === 'c3') {

@@ -53,6 +53,16 @@ describe('the budget', () => {
     const alone = runBudget(readConfig('steps: 0', 'test'), protocol, data);
     assert.deepEqual([alone.perStep.evaluatorCalls, alone.total.evaluatorCalls], [0, 2 * 4]);
     assert.deepEqual(runBudget(readConfig('{steps: 2, method: sft}', 'test'), protocol, data), alone);
+    assert.equal(alone.evaluations, 1);
+  });
+
+  it('counts the evaluations during training too', () => {
+    const { protocol, data } = inputs;
+    // After steps 2, 4, 6, 8, and after training; four questions each, greedily and by sampling.
+    const every = runBudget(readConfig('{steps: 9, evaluation: {every: 2, before: false}}', 'test'), protocol, data);
+    assert.deepEqual([every.evaluations, every.total.evaluatorCalls - 9 * every.perStep.evaluatorCalls], [5, 5 * 8]);
+    const both = runBudget(readConfig('{steps: 8, evaluation: {every: 2}}', 'test'), protocol, data);
+    assert.equal(both.evaluations, 5);
   });
 });
 

@@ -29,7 +29,7 @@ export function runPlan(names: readonly string[]): RunPlan {
   const items = names.map((name): MemoryItem => ({ name, place: 'host', bytes: 1e9, advice: null }));
   return {
     memory: { items, totals: [{ place: 'host', bytes: 1e9 * names.length, available: 4e9, fits: names.length <= 4 }], advice: [] },
-    budget: { steps: 1, perStep: cost, perEvaluation: cost, total: cost },
     seconds: null,
+    budget: { steps: 1, evaluations: 2, perStep: cost, perEvaluation: cost, total: cost },
   };
 }

@@ -67,7 +67,7 @@ test('the doctor says of every provider whether it is there and what its self-te
 test('a plan is a narrow document with the verdict before the numbers, and the advice in lines', () => {
   const cost = (factor: number): { evaluatorCalls: number; decisions: Record<string, number>; tokens: number } => ({ evaluatorCalls: 8 * factor, decisions: { reasoner: 4 * factor, actor: 8 * factor }, tokens: 1000 * factor });
   const item = (name: string, bytes: number): { name: string; place: 'host'; bytes: number; advice: null } => ({ name, place: 'host', bytes, advice: null });
-  const budget = { steps: 2, perStep: cost(1), perEvaluation: cost(2), total: cost(1234) };
+  const budget = { steps: 2, evaluations: 3, perStep: cost(1), perEvaluation: cost(2), total: cost(1234) };
   const fits = planReport('a.c3.yaml', { memory: { items: [item('Program and store', 9e6), item('Weights', 120e6)], totals: [{ place: 'host', bytes: 129e6, available: 8e9, fits: true }], advice: [] }, budget, seconds: { value: 130, low: 83, high: 200, basis: 'model', runs: 0 } });
   assert.equal(
     fits,
@@ -80,11 +80,12 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
       '  120 MB  Weights',
       '',
       'Cost, at most',
-      '                     2 steps in all  a step  an evaluation',
-      '  evaluator calls             9,872       8             16',
-      '  reasoner messages           4,936       4              8',
-      '  actor messages              9,872       8             16',
-      '  new tokens              1,234,000   1,000          2,000',
+      '                        in all  a step  an evaluation',
+      '  evaluator calls        9,872       8             16',
+      '  reasoner messages      4,936       4              8',
+      '  actor messages         9,872       8             16',
+      '  new tokens         1,234,000   1,000          2,000',
+      '  In all: 2 steps and 3 evaluations',
       '',
       'Time: about 2 min',
       '  85 s to 3 min, from a short trial of the model on this',

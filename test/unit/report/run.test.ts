@@ -61,6 +61,29 @@ describe('runReport', () => {
     assert.ok(!page.includes('somebody') && !reportJson(report).includes('somebody'));
   });
 
+  it('knows what was measured before training of a run that was cancelled, and the curve of one that was evaluated on the way', (t) => {
+    const writer = storeFor(t);
+    const share = (value: number): { value: number; low: number; high: number; n: number } => ({ value, low: value - 0.1, high: value + 0.1, n: 40 });
+    writer.insertEvaluation(RUN, { iteration: 1, step: 0, kind: 'greedy', result: share(0.25) });
+    writer.updateRunStatus(RUN, 'cancelled', '2026-01-02T04:04:05.000Z', null);
+    const stopped = runReport(writer, RUN);
+    assert.deepEqual(stopped.evaluations, [{ step: 0, accuracy: share(0.25), passAt1: null }]);
+    const words = textOf(reportPage(stopped));
+    assert.match(words, /Greedy accuracy on held-out problems before training: 25\.0 %, n 40; after it: not measured\./u);
+    assert.match(words, /greedy, before 25\.0 %/u);
+    assert.ok(!words.includes('Accuracy over training'));
+    // Nothing could be scored after step 1.
+    writer.insertEvaluation(RUN, { iteration: 6, step: 1, kind: 'sampled', result: null });
+    writer.insertEvaluation(RUN, { iteration: 7, step: 2, kind: 'greedy', result: share(0.375) });
+    const report = runReport(writer, RUN);
+    assert.deepEqual(report.evaluations.map(({ step, accuracy, passAt1 }) => [step, accuracy?.value, passAt1]), [[0, 0.25, null], [1, undefined, null], [2, 0.375, null]]);
+    const page = reportPage(report);
+    assertBalanced(page);
+    assertSelfContained(page);
+    assert.match(textOf(page), /step greedy 95 % interval sampled 95 % interval n 0 0\.250 \[0\.150, 0\.350\] not measured 40 1 not measured not measured 0/u);
+    assert.match(page, /greedy ends at 0\.375 after 2 steps/u);
+  });
+
   it('puts the messages first whose credit is clearest, each once', (t) => {
     const writer = storeFor(t);
     const [a, b, c] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [0]] });

@@ -39,7 +39,7 @@ describe('readConfig', () => {
       ppo: { learning_rate: 1e-4, warmup_fraction: 0.03, final_fraction: 0.1, epochs: 1, kl_coefficient: 0.01, kl_estimator: 'k3' },
       value_head: { learning_rate: 1e-3, epochs: 8, clip: 0.5 },
       memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
-      evaluation: { instances: 512, samples: 1, before: true, batch: 256 },
+      evaluation: { instances: 512, samples: 1, before: true, every: 0, batch: 256 },
       device: { provider: 'cpu', threads: 2, precision: 'float32' },
     });
     assert.deepEqual(runSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });

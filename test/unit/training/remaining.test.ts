@@ -18,6 +18,9 @@ describe('what remains of a run', () => {
     assert.deepEqual(work({ steps: 4, evaluation: { before: false, samples: 3 } }), { episodes: 40, steps: 4 });
     assert.deepEqual(work({ steps: 0 }), { episodes: 20, steps: 0 });
     assert.deepEqual(runWork(configSchema.parse({ steps: 4 }), 10, 3), { episodes: 40, steps: 1 });
+    // After steps 2 and 4, before and after: four evaluations of twenty episodes. The one after step 2 is behind a run that has taken 3.
+    const every = configSchema.parse({ steps: 5, evaluation: { every: 2 } });
+    assert.deepEqual([0, 1, 2, 3, 4, 5].map((finished) => runWork(every, 10, finished).episodes), [80, 80, 80, 60, 60, 40]);
   });
 
   it('says nothing before anything is known, then scales the rest by the first measurement', () => {

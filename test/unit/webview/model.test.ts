@@ -39,7 +39,7 @@ test('a plan says what is needed of what there is, and never guesses what is not
   assert.match(totalWords({ place: 'device', bytes: 1e9, available: null, fits: null }), /^at most 1 GB needed, and how much there is/u);
   assert.deepEqual([true, false, null].map(verdict), ['fits', 'does not fit', 'not known']);
   const cost = { evaluatorCalls: 1024, decisions: { reasoner: 512, actor: 1024 }, tokens: 73_728 };
-  assert.equal(budgetWords({ steps: 1, perStep: cost, perEvaluation: cost, total: cost }), '1 training step with evaluation before and after: at most 1,024 evaluator calls and 73,728 sampled tokens; messages: reasoner 512, actor 1,024.');
+  assert.equal(budgetWords({ steps: 1, evaluations: 2, perStep: cost, perEvaluation: cost, total: cost }), '1 training step and 2 evaluations: at most 1,024 evaluator calls and 73,728 sampled tokens; messages: reasoner 512, actor 1,024.');
 });
 
 test('a self-test passes only when every step did', () => {
