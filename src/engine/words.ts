@@ -2,7 +2,7 @@
 import { continuationWords, ownWords } from '../shared/continuation.ts';
 import { ESTIMATE_WORDS, type MessageEstimate } from '../shared/estimates.ts';
 import { oneLine } from '../shared/oneLine.ts';
-import type { Alternative, BucketView, Credit, Interval, Message, RunSummary } from '../shared/records.ts';
+import type { Alternative, BucketView, Credit, Instance, Interval, Message, RunSummary } from '../shared/records.ts';
 
 export { oneLine } from '../shared/oneLine.ts';
 
@@ -61,6 +61,45 @@ export function summaryWords(summary: RunSummary): string {
 /** What a message was worth by each estimator, one line each. */
 export function estimateLines(estimates: readonly MessageEstimate[]): readonly string[] {
   return estimates.map(({ name, credit, bucket, reason }) => `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}, bucket ${String(bucket)}`}`);
+}
+
+/** Characters of a question or a message where it is shown with little beside it. */
+const SHOWN = 200;
+
+type FoundAlternative = Pick<Alternative, 'text' | 'original' | 'returns' | 'credit'>;
+
+/**
+ * One replayed message as a finding: what was asked, what it said, what else could have been said, and what that was worth.
+ * @param instance of the message's episode
+ */
+export function findingWords(
+  instance: Pick<Instance, 'question' | 'answer' | 'tests'>,
+  message: Pick<Message, 'id' | 'eventType' | 'text'>,
+  alternatives: readonly FoundAlternative[],
+): string {
+  const { eventType, text } = message;
+  const original = alternatives.find((alternative) => alternative.original);
+  const best = alternatives
+    .filter((alternative) => alternative.text !== text && meanReturn(alternative) !== null)
+    .sort((a, b) => (meanReturn(b) ?? 0) - (meanReturn(a) ?? 0))[0];
+  const returned = (alternative: FoundAlternative | undefined): string => {
+    const mean = alternative === undefined ? null : meanReturn(alternative);
+    return mean === null ? 'not scored' : `mean return ${mean.toFixed(2)} of ${String(alternative?.returns.filter((value) => value !== null).length ?? 0)}`;
+  };
+  const rows: readonly (readonly [name: string, words: string])[] = [
+    ['question', oneLine(instance.question, SHOWN)],
+    ...(instance.tests === undefined ? [['expected', oneLine(instance.answer, SHOWN)] as const] : []),
+    ['it said', `${oneLine(text, SHOWN)}  (${returned(original)})`],
+    ['instead', best === undefined ? 'the alternatives that were sampled said the same' : `${oneLine(best.text, SHOWN)}  (${returned(best)})`],
+    ['credit', creditWords(original?.credit ?? null)],
+  ];
+  const title = `What one message was worth: message ${String(message.id)} by the ${eventType}, replayed in its exact context`;
+  return [title, ...rows.map(([name, words]) => `  ${name.padEnd(10)}${words}`)].join('\n');
+}
+
+function meanReturn({ returns }: Pick<Alternative, 'returns'>): number | null {
+  const scored = returns.filter((value) => value !== null);
+  return scored.length === 0 ? null : scored.reduce((total, value) => total + value, 0) / scored.length;
 }
 
 /** A message's alternatives, one line each; texts on one line and bounded. */

@@ -119,7 +119,7 @@ async function startRun(services: Services, argument: unknown): Promise<void> {
   services.engine.client();
   const subject = argument === BUNDLED ? BUNDLED : await configurationOf(argument);
   if (subject === null) return;
-  const params = await askForRun(subject);
+  const params = await askForRun(subject, (wanted) => services.engine.client().plan(wanted));
   if (params !== undefined) await services.runs.start(params);
 }
 

@@ -1,6 +1,8 @@
 /** Asks what to run and for how long; Enter through the defaults starts. */
 import { commands, window, workspace, type QuickPickItem, type Uri } from 'vscode';
 import type { StartRunParams } from '../shared/engineProtocol.ts';
+import type { RunPlan } from '../shared/models.ts';
+import { askForLength } from './askForLength.ts';
 
 /** Files that describe a run. */
 const CONFIGURATIONS = '**/*.c3.yaml';
@@ -14,26 +16,27 @@ interface SubjectItem extends QuickPickItem {
   readonly task?: string;
 }
 
-interface LengthItem extends QuickPickItem {
-  readonly overrides: readonly string[];
-}
-
 /** Stands for the team that comes with the product, where a command is given what to run. */
 export const BUNDLED = 'bundled';
 
-/** The answer of the user; undefined when the questions were left. What is given is not asked for. */
-export async function askForRun(given: Uri | typeof BUNDLED | undefined): Promise<StartRunParams | undefined> {
+/** The answer of the user; undefined when the questions were left. What is given is not asked for. @param planOf plans what would be started */
+export async function askForRun(
+  given: Uri | typeof BUNDLED | undefined,
+  planOf: (params: StartRunParams) => Promise<RunPlan>,
+): Promise<StartRunParams | undefined> {
   const subject = given === undefined ? await askForSubject() : { config: given === BUNDLED ? null : given.fsPath, task: undefined };
   if (subject === undefined) return undefined;
-  const length = await window.showQuickPick<LengthItem>(
+  const task = subject.task === undefined ? [] : [`task.name=${subject.task}`];
+  const paramsOf = (overrides: readonly string[]): StartRunParams => ({ config: subject.config, overrides: [...task, ...overrides] });
+  const chosen = await askForLength(
+    given === undefined ? 'Start C3 run (2 of 2)' : 'Start C3 run',
     [
-      { label: 'Default length', description: subject.config === null ? 'trains to the end: a few minutes on two cores' : 'as the configuration says', overrides: [] },
+      { label: 'Default length', description: subject.config === null ? 'trains to the end' : 'as the configuration says', overrides: [] },
       { label: 'Quick', description: '3 steps, to see how it works', overrides: QUICK },
     ],
-    { title: given === undefined ? 'Start C3 run (2 of 2)' : 'Start C3 run', placeHolder: 'How long?' },
+    async (overrides) => (await planOf(paramsOf(overrides))).seconds,
   );
-  const task = subject.task === undefined ? [] : [`task.name=${subject.task}`];
-  return length === undefined ? undefined : { config: subject.config, overrides: [...task, ...length.overrides] };
+  return chosen === undefined ? undefined : paramsOf(chosen);
 }
 
 /** One of the configurations of the workspace; undefined when the question was left, or where there is none, which is said. */

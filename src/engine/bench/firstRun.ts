@@ -25,16 +25,22 @@ export async function benchFirstRun({ quick, config, folder, cancelled, note }: 
       const recipe = await readRecipe(config, [`seed=${String(seed)}`, ...(quick ? shortened : [])], folder);
       const started = performance.now();
       let first: number | null = null;
+      const estimates: { readonly seconds: number; readonly at: number }[] = [];
       const summary = await service.run(recipe, {
         cancelled,
-        onProgress: ({ stage, done }) => {
+        onProgress: ({ stage, done, remainingSeconds }) => {
+          if (stage === 'load' && remainingSeconds !== null) estimates.push({ seconds: remainingSeconds, at: performance.now() });
           if (first === null && stage !== 'load' && done > 0) first = (performance.now() - started) / 1000;
         },
       });
       const prefix = `seed ${String(seed)}:`;
       add(`${prefix} first transcript stored`, first, 's');
       add(`${prefix} training`, summary.seconds, 's');
-      add(`${prefix} whole run`, (performance.now() - started) / 1000, 's');
+      const ended = performance.now();
+      add(`${prefix} whole run`, (ended - started) / 1000, 's');
+      const [estimate] = estimates;
+      add(`${prefix} estimated before it`, estimate?.seconds ?? null, 's');
+      add(`${prefix} time taken against the estimate`, estimate === undefined ? null : (ended - estimate.at) / 1000 / estimate.seconds, 'x');
       addAccuracy(add, `${prefix} greedy accuracy`, summary.accuracy);
       addAccuracy(add, `${prefix} pass@1`, summary.passAt1);
       add(`${prefix} evaluator calls`, summary.evaluatorCalls, '');

@@ -11,7 +11,7 @@ import { reportWords } from '../../shared/verification.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { readArguments, text, whole, type ParsedArguments } from '../arguments.ts';
 import { readRecipe } from '../recipe.ts';
-import { bucketWords, estimateLines, summaryWords } from '../words.ts';
+import { bucketWords, estimateLines, findingWords, summaryWords } from '../words.ts';
 import { JSON_FLAG, LARGE_MODEL, note, print, progressPrinter, STORE, storePath, withService, type CommandContext } from './support.ts';
 
 export async function run(args: readonly string[], context: CommandContext): Promise<void> {
@@ -37,7 +37,8 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     const message = service.reading((store) => mostCredited(store, summary.run));
     if (message === null) return;
     const bucket = await service.replay({ message: message.id, alternatives: 4, replays: 4, text: null }, { cancelled: context.cancelled, onProgress: () => undefined });
-    print(`\n${bucketWords(message, bucket)}`);
+    const instance = service.reading((store) => store.instance(message.instance));
+    print(`\n${findingWords(instance, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
     print('\nOpen it in VS Code: npm run code, then the C3 view in the activity bar.');
   });
 }

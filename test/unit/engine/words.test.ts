@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { summaryWords } from '../../../src/engine/words.ts';
+import { findingWords, summaryWords } from '../../../src/engine/words.ts';
 import type { RunSummary } from '../../../src/shared/records.ts';
 
 const NOTHING = { before: null, after: null, difference: null };
@@ -20,5 +20,37 @@ describe('summaryWords', () => {
   it('says how many episodes could not be scored, where there are any', () => {
     assert.match(summaryWords({ ...SUMMARY, maskedEpisodes: 3 }), /\n {2}not scored +3 episodes: the evaluator failed; they count nowhere\n/);
     for (const summary of [{ ...SUMMARY, maskedEpisodes: 0 }, SUMMARY]) assert.doesNotMatch(summaryWords(summary), /not scored/);
+  });
+});
+
+describe('findingWords', () => {
+  const message = { id: 17, eventType: 'reasoner', text: '10*4+10' };
+  const said = (text: string, returns: readonly (number | null)[], original = false) => ({ text, returns, original, credit: null });
+  const linesOf = (alternatives: Parameters<typeof findingWords>[2], tests = false): string[] => {
+    const program = { tests: ['assert f()'], test: '', entryPoint: null, setup: '', prefix: '' };
+    return findingWords({ question: 'What is 10 * (4 + 10)?', answer: '140', ...(tests && { tests: program }) }, message, alternatives).split('\n');
+  };
+
+  it('shows the question, what was expected, what was said, and the best that could have been said instead', () => {
+    const lines = linesOf([said('10*4+10', [0, 0, 1, 0], true), said('10*(4+9)', [0, 0]), said('10*(4+10)', [1, null, 1]), said('10*14', [null])]);
+    assert.deepEqual(lines, [
+      'What one message was worth: message 17 by the reasoner, replayed in its exact context',
+      '  question  What is 10 * (4 + 10)?',
+      '  expected  140',
+      '  it said   10*4+10  (mean return 0.25 of 4)',
+      '  instead   10*(4+10)  (mean return 1.00 of 2)',
+      '  credit    not measured',
+    ]);
+  });
+
+  it('does not call a copy of the message an alternative, and leaves a reference program out', () => {
+    const lines = linesOf([said('10*4+10', [null], true), said('10*4+10', [1])], true);
+    assert.deepEqual(lines.slice(2, 4), ['  it said   10*4+10  (not scored)', '  instead   the alternatives that were sampled said the same']);
+  });
+
+  it('shows hostile text on one line and bounded', () => {
+    const words = findingWords({ question: `first\nsecond\u001b[2J${'x'.repeat(999)}`, answer: '1' }, { ...message, text: 'a\nb' }, []);
+    assert.equal(words.split('\n').length, 6);
+    assert.ok(!words.includes('\u001b') && words.split('\n').every((line) => line.length < 260));
   });
 });
