@@ -1,7 +1,7 @@
 /** A diagnosis in words, for people at a terminal. */
-import type { Interval } from '../shared/records.ts';
+import type { Interval, Ledger } from '../shared/records.ts';
 import type { Diagnosis } from './diagnose.ts';
-import { proportion } from './words.ts';
+import { proportion, reusedWords, takenWords } from './words.ts';
 
 const number = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
 
@@ -9,6 +9,9 @@ function interval(value: Interval | null, reason: string | undefined): string {
   if (value === null) return `not measured${reason === undefined ? '' : `: ${reason}`}`;
   return `${number(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${number(value.low)}, ${number(value.high)}]`}, n ${String(value.n)}`;
 }
+
+const costs = (cost: Omit<Ledger, 'seconds'>): string =>
+  `${String(cost.evaluatorCalls)} evaluator calls${reusedWords(cost)}, ${String(cost.tokens.prompt)} prompt and ${String(cost.tokens.completion)} completion tokens${takenWords(cost.tokens)}`;
 
 export function diagnosisWords(found: Diagnosis): string {
   const { reasons, overhead } = found;
@@ -23,8 +26,8 @@ export function diagnosisWords(found: Diagnosis): string {
     ['duplicates', proportion(found.duplicates.exact)],
     ...Object.entries(found.passAtK).map(([k, value]): [string, string] => [`pass@${k}`, value === null ? interval(null, reasons[`passAtK.${k}`]) : proportion(value)]),
     ['greedy accuracy', proportion(found.accuracy.greedy)],
-    ['ledger', `${String(found.ledger.evaluatorCalls)} evaluator calls, ${String(found.ledger.tokens.prompt)} prompt and ${String(found.ledger.tokens.completion)} completion tokens, ${found.ledger.seconds.toFixed(1)} s`],
-    ['sampling took', `${String(added.evaluatorCalls)} evaluator calls, ${String(added.tokens.prompt)} prompt and ${String(added.tokens.completion)} completion tokens, ${added.seconds === null ? 'time not measured' : `${added.seconds.toFixed(1)} s`}, ${added.joules === null ? 'energy not measured' : `${added.joules.toFixed(0)} J`}`],
+    ['ledger', `${costs(found.ledger)}, ${found.ledger.seconds.toFixed(1)} s`],
+    ['sampling took', `${costs(added)}, ${added.seconds === null ? 'time not measured' : `${added.seconds.toFixed(1)} s`}, ${added.joules === null ? 'energy not measured' : `${added.joules.toFixed(0)} J`}`],
     ['assumes', found.continuation.assumption],
   ];
   const warnings = [found.influence?.['warning'], ...found.signals.map(({ name, bucket, evidence }) => `${name}${bucket === null ? '' : ` in bucket ${bucket}`}: ${evidence}`)].filter((one) => typeof one === 'string');

@@ -2,7 +2,7 @@
 import { continuationWords, ownWords } from '../shared/continuation.ts';
 import { ESTIMATE_WORDS, type MessageEstimate } from '../shared/estimates.ts';
 import { oneLine } from '../shared/oneLine.ts';
-import type { Alternative, BucketView, Credit, Instance, Interval, Message, RunSummary } from '../shared/records.ts';
+import type { Alternative, BucketView, Credit, Instance, Interval, Ledger, Message, RunSummary, Tokens } from '../shared/records.ts';
 
 export { oneLine } from '../shared/oneLine.ts';
 
@@ -36,6 +36,16 @@ function lostWords({ lostEvaluatorCalls = 0 }: RunSummary): string {
   return lostEvaluatorCalls === 0 ? '' : `, and at most ${String(lostEvaluatorCalls)} more whose results were lost in interruptions`;
 }
 
+/** What was asked for beside the calls that were made. */
+export function reusedWords({ reusedEvaluations = 0 }: Pick<Ledger, 'reusedEvaluations'>): string {
+  return reusedEvaluations === 0 ? '' : `, and ${String(reusedEvaluations)} results reused from equal messages`;
+}
+
+/** Completion tokens that were not computed. */
+export function takenWords({ reusedCompletion = 0 }: Tokens): string {
+  return reusedCompletion === 0 ? '' : `, and ${String(reusedCompletion)} reused from equal requests`;
+}
+
 /** A row only where there is something to say. */
 function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
   return maskedEpisodes === 0 ? [] : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they count nowhere`]];
@@ -48,9 +58,9 @@ export function summaryWords(summary: RunSummary): string {
     ['  difference', points(summary.accuracy.difference)],
     ['pass@1 (sampled)', `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`],
     ['  difference', points(summary.passAt1.difference)],
-    ['evaluator calls', `${String(summary.evaluatorCalls)}${lostWords(summary)}`],
+    ['evaluator calls', `${String(summary.evaluatorCalls)}${reusedWords(summary)}${lostWords(summary)}`],
     ...maskedRow(summary),
-    ['tokens', `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion`],
+    ['tokens', `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion${takenWords(tokens)}`],
     ['decisions', Object.entries(decisions).map(([role, count]) => `${role} ${String(count)}`).join(', ')],
     ['training', `${String(summary.steps)} steps in ${summary.seconds.toFixed(1)} s`],
     ['store', summary.store],

@@ -32,6 +32,7 @@ export interface PolicyAnswer {
   /** Behaviour log-probabilities: full softmax at the sampling temperature. */
   readonly logprobs: Float32Array;
   readonly finish: FinishReason;
+  /** Tokens that were not computed again: of the prompt, or all of prompt and answer where an equal request had the answer already. */
   readonly reusedTokens: number;
 }
 

@@ -2,8 +2,9 @@
 import { C3Error } from '../shared/errors.ts';
 import type { Ledger, Tokens } from '../shared/records.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
+import { isReusedAnswer } from './reuse.ts';
 
-/** Evaluator calls that may still be made. Work that would go beyond is refused before it starts. */
+/** Evaluator calls that may still be asked for, whether they are made or known from an equal one. Work that would go beyond is refused before it starts. */
 export class EvaluatorBudget {
   readonly limit: number;
   private reserved = 0;
@@ -44,7 +45,8 @@ export class EvaluatorBudget {
 /** Adds up what a run costs. */
 export class LedgerCounter {
   private evaluatorCalls = 0;
-  private tokens: Tokens = { prompt: 0, reused: 0, completion: 0 };
+  private reusedEvaluations = 0;
+  private tokens: Required<Tokens> = { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 };
   private readonly decisions = new Map<string, number>();
   private readonly clock: () => number;
   private readonly started: number;
@@ -55,12 +57,12 @@ export class LedgerCounter {
     this.started = clock();
   }
 
+  /** Of an answer that was taken from an equal request only its tokens are counted, apart. */
   addDecision(role: string, answer: PolicyAnswer): void {
-    this.tokens = {
-      prompt: this.tokens.prompt + answer.prompt.length,
-      reused: this.tokens.reused + answer.reusedTokens,
-      completion: this.tokens.completion + answer.tokens.length,
-    };
+    const { prompt, reused, completion, reusedCompletion } = this.tokens;
+    this.tokens = isReusedAnswer(answer)
+      ? { ...this.tokens, reusedCompletion: reusedCompletion + answer.tokens.length }
+      : { prompt: prompt + answer.prompt.length, reused: reused + answer.reusedTokens, completion: completion + answer.tokens.length, reusedCompletion };
     this.decisions.set(role, (this.decisions.get(role) ?? 0) + 1);
   }
 
@@ -68,7 +70,11 @@ export class LedgerCounter {
     this.evaluatorCalls += calls;
   }
 
+  addReusedEvaluations(count: number): void {
+    this.reusedEvaluations += count;
+  }
+
   read(): Ledger {
-    return { evaluatorCalls: this.evaluatorCalls, tokens: this.tokens, decisions: Object.fromEntries(this.decisions), seconds: this.clock() - this.started };
+    return { evaluatorCalls: this.evaluatorCalls, reusedEvaluations: this.reusedEvaluations, tokens: this.tokens, decisions: Object.fromEntries(this.decisions), seconds: this.clock() - this.started };
   }
 }

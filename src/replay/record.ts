@@ -4,7 +4,7 @@ import type { Credit, NewDecision, NewReplay, Phase } from '../shared/records.ts
 import type { StoreWriter } from '../store/types.ts';
 import { bytesOf, textHash, tokenHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { callsOf, leavesOf, returnOf, type TreeNode } from './tree.ts';
+import { callOf, callsOf, leavesOf, returnOf, type TreeNode } from './tree.ts';
 
 /** What the rows of one round have in common. */
 export interface RoundRecord {
@@ -74,11 +74,20 @@ export function recordSubtree(store: StoreWriter, nodes: readonly TreeNode[], pr
   }
 }
 
-/** Appends the episode that ends in a leaf. */
-export function recordEpisode(store: StoreWriter, leaf: TreeNode, round: RoundRecord): void {
+/**
+ * Appends the episode that ends in a leaf. Its evaluator calls are the scored messages of its path without those whose score was reused; a reused one that
+ * several episodes share is left out of the first of them alone, so that sums over episodes count it once.
+ * @param firstThrough whether the episode is the first through one of its messages; where the tree is complete, its first leaf is
+ */
+export function recordEpisode(store: StoreWriter, leaf: TreeNode, round: RoundRecord, firstThrough: (node: TreeNode) => boolean = firstLeafOf(leaf)): void {
   if (leaf.stored === undefined) throw new Error('An episode is stored after its leaf.');
   const rules: string[] = [];
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) if (node.score !== undefined) rules.unshift(node.score.rule);
+  let reused = 0;
+  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
+    if (node.score === undefined) continue;
+    rules.unshift(node.score.rule);
+    if (callOf(node) === 0 && firstThrough(node)) reused++;
+  }
   store.insertEpisode({
     run: round.run,
     phase: round.phase,
@@ -87,8 +96,16 @@ export function recordEpisode(store: StoreWriter, leaf: TreeNode, round: RoundRe
     leaf: leaf.stored,
     return: returnOf(leaf, round.returnBound),
     rule: rules.join(', '),
-    evaluatorCalls: rules.length,
+    evaluatorCalls: rules.length - reused,
   });
+}
+
+/** Says of each message on the way to a leaf whether the leaf is the first below it. */
+function firstLeafOf(leaf: TreeNode): (node: TreeNode) => boolean {
+  return (node) => {
+    for (let below = leaf; below !== node; below = below.parent) if (below.parent === null || below.parent.children[0] !== below) return false;
+    return true;
+  };
 }
 
 /** The stored side of a message that its replays' hash covers; a tree's node gives the same. */
@@ -136,7 +153,7 @@ export function recordReplay(store: StoreWriter, bucket: number, alternative: Tr
 function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
   let calls = 0;
   for (let node = leaf; ; node = node.parent) {
-    if (node.score !== undefined) calls++;
+    calls += callOf(node);
     if (node === alternative || node.parent === null || node.parent.children[0] !== node) return calls;
   }
 }

@@ -11,7 +11,8 @@ import type { Renderer } from '../team/render.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { decisionRow, recordEpisode, recordReplay, type CreditRule, type RoundRecord } from './record.ts';
 import { unlessCancelled } from './arrivals.ts';
-import { contextOf, extend, samplingOf, scoreNode, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
+import { ScoreBook } from './reuse.ts';
+import { callOf, contextOf, extend, samplingOf, scoreNode, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
 
 export interface ReplayRequest {
   readonly message: number;
@@ -42,6 +43,8 @@ export interface ReplayDependencies {
   readonly credit: CreditRule;
   /** What the bucket is for: a user's request, unless it is to be measured on. */
   readonly origin?: 'request' | 'diagnostic';
+  /** False: determined results are paid for again; to compare with. */
+  readonly reuse?: boolean;
 }
 
 export interface ReplayControl {
@@ -105,7 +108,7 @@ class Replaying {
     this.dependencies = dependencies;
     this.control = control;
     this.terminal = isTerminal(protocol, decision.position);
-    this.settings = { protocol, render, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true };
+    this.settings = { protocol, render, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true, ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }) };
     this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
     // Before anything is stored: a context that cannot be had again is refused.
     this.branch = this.frozenBranch();
@@ -222,7 +225,7 @@ class Replaying {
     const { store, protocol } = this.dependencies;
     store.transaction(() => {
       node.stored = store.insertDecision(decisionRow(node, protocol, this.round, this.bucket));
-      if (this.terminal) recordEpisode(store, node, this.round);
+      if (this.terminal) recordEpisode(store, node, this.round, () => true);
     });
     if (this.terminal) this.endReplay(node, node);
     else this.report();
@@ -249,7 +252,7 @@ class Replaying {
           alternativeOf.set(node, alternative);
           store.transaction(() => {
             node.stored = store.insertDecision(decisionRow(node, protocol, this.round, null));
-            if (last) recordEpisode(store, node, this.round);
+            if (last) recordEpisode(store, node, this.round, (through) => through !== alternative || node.replay === 0);
           });
           if (last) this.endReplay(alternative, node);
         },
@@ -295,7 +298,7 @@ class Replaying {
 
 /** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its replay 0. */
 function callsOfReplay(alternative: TreeNode, leaf: TreeNode): number {
-  let calls = alternative.score !== undefined && (leaf.replay ?? 0) === 0 ? 1 : 0;
-  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) if (node.score !== undefined) calls++;
+  let calls = (leaf.replay ?? 0) === 0 ? callOf(alternative) : 0;
+  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) calls += callOf(node);
   return calls;
 }

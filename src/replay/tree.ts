@@ -13,11 +13,14 @@ import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team
 import { renderContext, type Renderer } from '../team/render.ts';
 import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
+import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
 
 /** What an evaluator said of a scored message; a null score is masked. */
 export interface Score {
   readonly score: number | null;
   readonly rule: string;
+  /** True where it was taken from an equal message: no evaluator call was made for this one. */
+  readonly reused?: boolean;
 }
 
 /** Where an episode stands before its next decision: all that a restart needs (replay state). */
@@ -68,6 +71,10 @@ export interface TreeSettings {
   readonly scope: string;
   /** Whether replay m of one alternative draws the numbers of replay m of the others (Appendix L). A policy that takes no seeds shares none whatever this says. */
   readonly commonRandomNumbers: boolean;
+  /** The scores that are known already, where several calls of `extend` make one piece of work; each has its own unless given. */
+  readonly scores?: ScoreBook;
+  /** False: every result is paid for, also one that is determined; to compare with. */
+  readonly reuse?: boolean;
 }
 
 /** The sampling of one role: its own cap on new tokens where the protocol sets one. */
@@ -89,6 +96,17 @@ export const placeWords = (occurrence: string, uid: string): string => `the ${oc
 
 type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
 
+/** A message that is to be sampled. */
+interface Plan {
+  /** Its place among all that are sampled together. */
+  readonly index: number;
+  readonly branch: Branch;
+  readonly place: Place;
+  readonly context: string;
+  readonly key: string;
+  readonly request: PolicyRequest;
+}
+
 /** Where the index-th of `fanout` new messages below a branch stands. Continuations of one alternative are numbered in depth-first order at every position, so that no two share a number. */
 function placeOf({ node }: Branch, index: number, fanout: number, growth: Growth): Place {
   if (growth.kind === 'alternatives') return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
@@ -105,6 +123,7 @@ function streamAt(settings: TreeSettings, { uidSha }: Instance, { role, turn }: 
 
 /**
  * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored, while others are still being sampled.
+ * Of equal requests one goes to the policy, of equal scored messages one to the evaluator: the first in order, or with `scores` the first that arrived.
  * `onNode` hears of a node as soon as it and those that arrived before it are complete; nodes come back in the order of branches, then siblings.
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
  */
@@ -122,45 +141,52 @@ export async function extend(
   const occurrence = occurrenceAt(settings.protocol, position);
   if (occurrence.scored) settings.budget.reserve(branches.length * fanout);
   const sampling = samplingOf(settings, position);
-  const plans = branches.flatMap((branch) => {
+  const plans = branches.flatMap((branch, start) => {
     const { context, key } = contextOf(settings, branch, position);
-    return Array.from({ length: fanout }, (_, index) => {
-      const place = placeOf(branch, index, fanout, growth);
-      return { branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place), place: placeWords(occurrence.id, branch.instance.uid) } satisfies PolicyRequest };
+    return Array.from({ length: fanout }, (_, sample): Plan => {
+      const place = placeOf(branch, sample, fanout, growth);
+      return { index: start * fanout + sample, branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place), place: placeWords(occurrence.id, branch.instance.uid) } };
     });
   });
+  const firsts = settings.reuse === false ? plans.map(({ index }) => index) : firstEquals(plans.map(({ request }) => request));
+  const equals = Map.groupBy(plans, (_, index) => firsts[index] ?? index);
+  const asked = [...equals.values()];
+  const { protocol, evaluator, budget } = settings;
+  const scoring = { protocol, evaluator, budget, ...(settings.reuse !== false && { scores: settings.scores ?? new ScoreBook() }) };
   const nodes: TreeNode[] = [];
   const arrivals = new Arrivals();
-  const unheard: number[] = [];
+  const unheard: Plan[] = [];
+  const arrive = (plan: Plan, answer: PolicyAnswer): void => {
+    // What comes after a cancel starts no evaluation.
+    if (unheard.length > 0 || control.cancelled()) {
+      unheard.push(plan);
+      return;
+    }
+    const { branch, place, context, key, request } = plan;
+    const node: TreeNode = {
+      instance: branch.instance,
+      position,
+      parent: branch.node,
+      ...place,
+      context,
+      contextKey: key,
+      streamKey: request.streamKey,
+      sampling,
+      answer,
+      score: undefined,
+      children: [],
+      stored: undefined,
+    };
+    nodes[plan.index] = node;
+    arrivals.add(scoreNode(scoring, node, control.cancelled), () => onNode?.(node));
+  };
   try {
     await settings.policy.answer(
-      plans.map(({ request }) => request),
+      asked.flatMap(([first]) => first?.request ?? []),
       {
         cancelled: () => arrivals.failed || control.cancelled(),
         onAnswer: (index, answer) => {
-          const plan = plans[index];
-          if (plan === undefined) return;
-          // What comes after a cancel starts no evaluation.
-          if (unheard.length > 0 || control.cancelled()) {
-            unheard.push(index);
-            return;
-          }
-          const node: TreeNode = {
-            instance: plan.branch.instance,
-            position,
-            parent: plan.branch.node,
-            ...plan.place,
-            context: plan.context,
-            contextKey: plan.key,
-            streamKey: plan.request.streamKey,
-            sampling,
-            answer,
-            score: undefined,
-            children: [],
-            stored: undefined,
-          };
-          nodes[index] = node;
-          arrivals.add(scoreNode(settings, node, control.cancelled), () => onNode?.(node));
+          for (const [place, plan] of asked[index]?.entries() ?? []) arrive(plan, place === 0 ? answer : reusedAnswer(answer));
         },
       },
     );
@@ -176,15 +202,36 @@ export async function extend(
     arrivals.close();
   }
   for (const node of nodes) node.parent?.children.push(node);
+  if (settings.scores === undefined) bookInOrder(nodes);
   return nodes;
 }
 
-/** Scores a message and books the call, where its occurrence is scored; else does nothing. @throws CancelledError where it was cancelled before code was run */
-export async function scoreNode({ protocol, evaluator, budget }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget'>, node: TreeNode, cancelled?: () => boolean): Promise<void> {
+/** Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is the one that was paid for. */
+function bookInOrder(nodes: readonly TreeNode[]): void {
+  // One of a group is paid for where any of it is reused, and none is reused where the first to arrive was masked.
+  const groups = new Set(nodes.flatMap((node) => (node.score?.reused === true ? nameOf(scoredMessage(node)) : [])));
+  const booked = new Set<string>();
+  for (const node of groups.size === 0 ? [] : nodes) {
+    const name = nameOf(scoredMessage(node));
+    if (node.score === undefined || !groups.has(name)) continue;
+    node.score = { ...node.score, reused: booked.has(name) };
+    booked.add(name);
+  }
+}
+
+const scoredMessage = ({ instance, position, contextKey: key, answer }: TreeNode): ScoredMessage => ({ instance, position, contextKey: key, text: answer.text });
+
+/**
+ * Scores a message, where its occurrence is scored; else does nothing. The budget counts it also where its score is known from an equal one: what a method may
+ * ask for does not depend on how often its team repeats itself.
+ * @throws CancelledError where it was cancelled before code was run
+ */
+export async function scoreNode({ protocol, evaluator, budget, scores }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget' | 'scores'>, node: TreeNode, cancelled?: () => boolean): Promise<void> {
   if (!occurrenceAt(protocol, node.position).scored) return;
   budget.spend(1);
-  const { score, rule } = await evaluator.evaluate(node.instance, node.answer.text, cancelled);
-  node.score = { score, rule };
+  // A book of its own holds nothing yet.
+  const { graded: { score, rule }, reused } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), cancelled);
+  node.score = { score, rule, reused };
 }
 
 /** Evaluator calls that one tree of this fan-out costs: one for every message at a scored position. */
@@ -247,7 +294,10 @@ export function returnOfScores(scores: readonly (number | null)[], bound: number
   return scores.length === 0 ? null : Math.max(-bound, Math.min(bound, total));
 }
 
+/** Evaluator calls that a message cost: none where it is not scored, and where its score was taken from an equal one. */
+export const callOf = ({ score }: TreeNode): 0 | 1 => (score === undefined || score.reused === true ? 0 : 1);
+
 /** Evaluator calls that a subtree cost. */
 export function callsOf(node: TreeNode): number {
-  return (node.score === undefined ? 0 : 1) + node.children.reduce((total, child) => total + callsOf(child), 0);
+  return callOf(node) + node.children.reduce((total, child) => total + callsOf(child), 0);
 }

@@ -39,7 +39,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   const shown = [...all.filter(({ origin }) => origin !== 'request'), ...requests.slice(-REQUESTS).reverse()];
   // What stands first has the first claim on the room that there is.
   const said = { ...reportedMessage(message, allowance), return: message.return, leaves: message.leaves, sampling: decision.sampling, snapshot: decision.snapshot, environment: store.environment(decision.environment) };
-  const context = { key: decision.contextKey, tokens: decision.promptTokens, reusedTokens: decision.reusedTokens, text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS) };
+  const context = { key: decision.contextKey, tokens: decision.promptTokens, reusedTokens: Math.min(decision.promptTokens, decision.reusedTokens), text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS) };
   const instance = { uid: uid.slice(0, 2000), question: allowance.excerpt(question, QUESTION_CHARACTERS), answer: allowance.excerpt(answer, QUESTION_CHARACTERS), source: source.slice(0, 2000), level };
   const path = pathTo(store, message, null, allowance);
   allowance.omit('earlier messages of the episode', path.leftOut);
@@ -169,9 +169,12 @@ function costOf(store: Pick<StoreReader, 'decision'>, { alternatives }: BucketVi
   const decisions = new Map<string, number>();
   for (const id of messages) {
     const { promptTokens, reusedTokens, tokens: own, eventType } = store.decision(id);
-    tokens.prompt += promptTokens;
-    tokens.reused += reusedTokens;
-    tokens.completion += own.length;
+    // Nothing was computed for what was taken from an equal request.
+    if (reusedTokens <= promptTokens) {
+      tokens.prompt += promptTokens;
+      tokens.reused += reusedTokens;
+      tokens.completion += own.length;
+    }
     decisions.set(eventType, (decisions.get(eventType) ?? 0) + 1);
   }
   return { evaluatorCalls, tokens, decisions: Object.fromEntries(decisions) };

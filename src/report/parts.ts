@@ -33,10 +33,10 @@ export function verifiedWords(verified: Verified): string {
   return some.length === 0 ? 'no replay' : some.join(', ');
 }
 
-export function costWords({ evaluatorCalls, tokens, decisions }: Cost): string {
+export function costWords({ evaluatorCalls, reusedEvaluations = 0, tokens, decisions }: Cost): string {
   const said = decisions === null ? null : Object.entries(decisions).map(([role, number]) => `${escaped(role, 40)} ${count(number)}`).join(', ');
   const read = tokens === null ? `tokens ${NOT_MEASURED}` : `${compact(tokens.prompt)} prompt tokens (${compact(tokens.reused)} not computed again), ${compact(tokens.completion)} completion tokens`;
-  return `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}; ${read}${said === null || said === '' ? '' : `; messages: ${said}`}`;
+  return `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}${reusedEvaluations === 0 ? '' : `, ${count(reusedEvaluations)} more reused from equal messages`}; ${read}${said === null || said === '' ? '' : `; messages: ${said}`}`;
 }
 
 export function runFacts({ run, title, method, seed, status, createdAt, finishedAt, steps, plannedSteps, protocol }: ReportedRun): readonly (readonly [string, string])[] {

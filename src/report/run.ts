@@ -97,7 +97,7 @@ function costOf(store: StoreReader, run: string): RunReport['cost'] {
   return pickCost(last?.ledger ?? { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {} }, store.account(run)?.trainingSeconds ?? null);
 }
 
-const pickCost = ({ evaluatorCalls, tokens, decisions }: Pick<Ledger, 'evaluatorCalls' | 'tokens' | 'decisions'>, seconds: number | null): Cost & { readonly seconds: number | null } => ({ evaluatorCalls, tokens, decisions, seconds });
+const pickCost = ({ evaluatorCalls, reusedEvaluations = 0, tokens, decisions }: Pick<Ledger, 'evaluatorCalls' | 'reusedEvaluations' | 'tokens' | 'decisions'>, seconds: number | null): Cost & { readonly seconds: number | null } => ({ evaluatorCalls, reusedEvaluations, tokens, decisions, seconds });
 
 interface ReadCredits {
   readonly byRole: readonly RoleCredits[];

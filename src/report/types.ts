@@ -96,6 +96,8 @@ export interface Continuation {
 
 export interface Cost {
   readonly evaluatorCalls: number;
+  /** Further evaluations whose result was known from an equal message; absent where these were not counted. */
+  readonly reusedEvaluations?: number;
   /** Null where there are too many messages to count them for a report. */
   readonly tokens: Tokens | null;
   readonly decisions: Readonly<Record<string, number>> | null;

@@ -107,6 +107,7 @@ export interface NewDecision {
   readonly sampling: Sampling;
   readonly finish: FinishReason;
   readonly promptTokens: number;
+  /** Prompt tokens that were not computed again; of a message that was taken from an equal request, all tokens of prompt and message. */
   readonly reusedTokens: number;
 }
 
@@ -266,15 +267,22 @@ export interface BucketView extends Bucket {
   readonly omitted?: number;
 }
 
+/** Tokens that a model was given or made. */
 export interface Tokens {
   readonly prompt: number;
+  /** Of the prompt tokens, those that were not computed again. */
   readonly reused: number;
   readonly completion: number;
+  /** Completion tokens of messages that were taken from an equal request; none of the others counts these messages. Absent in what was stored before. */
+  readonly reusedCompletion?: number;
 }
 
 /** Cumulative cost of a run. */
 export interface Ledger {
+  /** Calls that were made. */
   readonly evaluatorCalls: number;
+  /** Further evaluations whose result was known from an equal message. Absent in what was stored before these were counted. */
+  readonly reusedEvaluations?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
   readonly seconds: number;
@@ -311,7 +319,10 @@ export interface RunSummary {
   readonly method: string;
   readonly seed: number;
   readonly steps: number;
+  /** Calls that were made. */
   readonly evaluatorCalls: number;
+  /** Further evaluations whose result was known from an equal message. Absent in runs that were stored before these were counted. */
+  readonly reusedEvaluations?: number;
   /** Further calls, at most, whose results were lost when the run was interrupted. Absent in runs that were stored before these were counted. */
   readonly lostEvaluatorCalls?: number;
   /** Episodes that the evaluator failed to score; they count nowhere. Absent in runs that were stored before these were counted. */

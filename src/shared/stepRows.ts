@@ -47,23 +47,23 @@ export function spreadOf(values: readonly number[]): Spread | null {
   return { n: sorted.length, low: quantile(0), lower: quantile(0.25), middle: quantile(0.5), upper: quantile(0.75), high: quantile(1) };
 }
 
+/** The sum of two counts of tokens. */
+export function addTokens(a: Tokens, b: Tokens): Required<Tokens> {
+  return { prompt: a.prompt + b.prompt, reused: a.reused + b.reused, completion: a.completion + b.completion, reusedCompletion: (a.reusedCompletion ?? 0) + (b.reusedCompletion ?? 0) };
+}
+
 /** The sum of some costs. */
 export function addCosts(...costs: readonly RoundCost[]): RoundCost {
-  const sum = (of: (cost: RoundCost) => number): number => costs.reduce((total, cost) => total + of(cost), 0);
-  return {
-    evaluatorCalls: sum((cost) => cost.evaluatorCalls),
-    tokens: { prompt: sum(({ tokens }) => tokens.prompt), reused: sum(({ tokens }) => tokens.reused), completion: sum(({ tokens }) => tokens.completion) },
-  };
+  return costs.reduce<RoundCost>((a, b) => ({ evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls, tokens: addTokens(a.tokens, b.tokens) }), NO_COST);
 }
+
+const NO_COST: RoundCost = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } };
 
 /** What was spent between two states of a cumulative ledger. */
 export function costBetween(before: RoundCost, after: RoundCost): RoundCost {
+  const { prompt, reused, completion, reusedCompletion = 0 } = before.tokens;
   return {
     evaluatorCalls: after.evaluatorCalls - before.evaluatorCalls,
-    tokens: {
-      prompt: after.tokens.prompt - before.tokens.prompt,
-      reused: after.tokens.reused - before.tokens.reused,
-      completion: after.tokens.completion - before.tokens.completion,
-    },
+    tokens: addTokens(after.tokens, { prompt: -prompt, reused: -reused, completion: -completion, reusedCompletion: -reusedCompletion }),
   };
 }

@@ -159,6 +159,17 @@ export interface PositionCost {
   readonly promptTokens: number;
   readonly reusedTokens: number;
   readonly completionTokens: number;
+  /** Of messages that were taken from an equal request: nothing was computed for them, and the other sums leave them out. */
+  readonly reusedCompletionTokens: number;
+}
+
+/** Evaluator calls of the episodes that end at one position. */
+export interface EpisodeCost {
+  /** Null for a run's own training and evaluations, else what the replays were made for. */
+  readonly origin: Exclude<BucketOrigin, 'training'> | null;
+  readonly position: number;
+  readonly episodes: number;
+  readonly evaluatorCalls: number;
 }
 
 export interface StoredCredit extends Credit {

@@ -7,7 +7,7 @@ import type { StoredEvaluation } from '../shared/evaluations.ts';
 import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
-  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
+  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, EpisodeCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
@@ -58,6 +58,8 @@ export interface StoreReader {
   costs(run: string): PositionCost[];
   /** What a run's replays cost beside its own decisions, by origin and position. */
   replayCosts(run: string): ReplayCost[];
+  /** Evaluator calls of a run's episodes: what its messages cost less than one call each was known from equal ones. */
+  episodeCosts(run: string): EpisodeCost[];
   /** The run's account; null for one that has none yet. */
   account(run: string): RunAccount | null;
 

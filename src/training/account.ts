@@ -1,7 +1,9 @@
 /** What a run has cost, over all the processes that worked on it. */
 import { LedgerCounter } from '../replay/budget.ts';
-import type { TreeNode } from '../replay/tree.ts';
+import { reusedOf } from '../replay/reuse.ts';
+import { callOf, type TreeNode } from '../replay/tree.ts';
 import type { Ledger } from '../shared/records.ts';
+import { addTokens } from '../shared/stepRows.ts';
 import type { RunAccount, StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 
@@ -95,21 +97,23 @@ export class CostAccount {
   private book(nodes: readonly TreeNode[]): void {
     for (const node of nodes) {
       this.counter.addDecision(occurrenceAt(this.protocol, node.position).role, node.answer);
-      if (node.score !== undefined) this.counter.addCalls(1);
+      this.counter.addCalls(callOf(node));
+      if (node.score?.reused === true) this.counter.addReusedEvaluations(1);
       this.book(node.children);
     }
   }
 }
 
-/** The cost of the rows that a run has. Every message at a scored position was evaluated once. */
+/** The cost of the rows that a run has. Every message at a scored position was evaluated once, or took the score of an equal one. */
 function storedCost(store: StoreWriter, run: string, protocol: Protocol, seconds: number): Ledger {
-  const positions = store.costs(run).map(({ eventType, position, decisions, promptTokens, reusedTokens, completionTokens }) => ({
+  const reusedEvaluations = reusedOf(store.episodeCosts(run), null, protocol);
+  const positions = store.costs(run).map(({ eventType, position, decisions, promptTokens, reusedTokens, completionTokens, reusedCompletionTokens }): Ledger => ({
     evaluatorCalls: occurrenceAt(protocol, position).scored ? decisions : 0,
-    tokens: { prompt: promptTokens, reused: reusedTokens, completion: completionTokens },
+    tokens: { prompt: promptTokens, reused: reusedTokens, completion: completionTokens, reusedCompletion: reusedCompletionTokens },
     decisions: { [eventType]: decisions },
     seconds: 0,
   }));
-  return positions.reduce(sum, { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds });
+  return positions.reduce(sum, { evaluatorCalls: -reusedEvaluations, reusedEvaluations, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds });
 }
 
 function sum(a: Ledger, b: Ledger): Ledger {
@@ -117,7 +121,8 @@ function sum(a: Ledger, b: Ledger): Ledger {
   for (const [role, count] of Object.entries(b.decisions)) decisions.set(role, (decisions.get(role) ?? 0) + count);
   return {
     evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls,
-    tokens: { prompt: a.tokens.prompt + b.tokens.prompt, reused: a.tokens.reused + b.tokens.reused, completion: a.tokens.completion + b.tokens.completion },
+    reusedEvaluations: (a.reusedEvaluations ?? 0) + (b.reusedEvaluations ?? 0),
+    tokens: addTokens(a.tokens, b.tokens),
     decisions: Object.fromEntries(decisions),
     seconds: a.seconds + b.seconds,
   };

@@ -20,6 +20,8 @@ export interface EvaluationSettings {
   readonly samples: number;
   /** Episodes sampled together, though never less than one instance's: bounds memory and the time between two looks at a cancel. */
   readonly batch: number;
+  /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
+  readonly reuse?: boolean;
 }
 
 export interface EvaluationControl {
@@ -70,6 +72,7 @@ export async function evaluate(settings: EvaluationSettings, instances: readonly
         scope: `evaluation:${settings.kind}`,
         // The episodes of one instance share no numbers; two evaluations compare on the same ones.
         commonRandomNumbers: samples === 1,
+        ...(settings.reuse !== undefined && { reuse: settings.reuse }),
       },
       members.map((instance) => ({ instance, node: null })),
       positions,

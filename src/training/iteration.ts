@@ -21,6 +21,8 @@ export interface IterationInput {
   readonly evaluator: Evaluator;
   readonly store: StoreWriter;
   readonly round: RoundRecord;
+  /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
+  readonly reuse?: boolean;
   readonly cancelled: () => boolean;
   /** The value of every message of some trees, or of its state, for methods that take it. */
   readonly valuesOf: (roots: readonly TreeNode[], judged: Judged) => Promise<ReadonlyMap<TreeNode, number>>;
@@ -51,6 +53,7 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
       seed: config.seed,
       scope: `iteration:${String(input.round.iteration)}`,
       commonRandomNumbers: method.commonRandomNumbers(config),
+      ...(input.reuse !== undefined && { reuse: input.reuse }),
     },
     instances.map((instance) => ({ instance, node: null })),
     positions,

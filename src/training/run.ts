@@ -48,6 +48,8 @@ export interface RunDependencies {
   readonly modelFolder: string;
   /** Where the weights of this run's snapshots and its checkpoints are kept. */
   readonly snapshotFolder: string;
+  /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
+  readonly reuse?: boolean;
   /** Seconds, for the ledger and for whoever watches. */
   readonly clock: () => number;
   /** Before the run has shown a pace of its own, for whoever watches. */
@@ -163,6 +165,7 @@ class Run {
       seed: config.seed,
       steps: config.steps,
       evaluatorCalls: cost.evaluatorCalls,
+      reusedEvaluations: cost.reusedEvaluations ?? 0,
       lostEvaluatorCalls: account.lostCalls,
       maskedEpisodes: store.maskedEpisodes(this.id),
       tokens: cost.tokens,
@@ -218,6 +221,7 @@ class Run {
       protocol,
       render,
       evaluator,
+      ...this.reuse,
       store,
       round: this.round('train', iteration, snapshot),
       cancelled: this.control.cancelled,
@@ -322,7 +326,7 @@ class Run {
     this.remaining.begin();
     tell(known.length, words);
     const measured = await evaluate(
-      { protocol, render, policy: this.policy(snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, samples, batch },
+      { protocol, render, policy: this.policy(snapshot), evaluator, sampling: runSampling(this.config), seed: this.config.seed, kind, samples, batch, ...this.reuse },
       evaluation.slice(known.length),
       {
         cancelled: this.control.cancelled,
@@ -349,6 +353,11 @@ class Run {
     const { store } = this.dependencies;
     if (outcomes.length === 0 || store.evaluations(this.id).some((known) => known.iteration === iteration)) return;
     store.insertEvaluation(this.id, { iteration, step: step ?? this.config.steps, kind, result: proportion(outcomes) });
+  }
+
+  private get reuse(): Pick<RunDependencies, 'reuse'> {
+    const { reuse } = this.dependencies;
+    return reuse === undefined ? {} : { reuse };
   }
 
   private policy(snapshot: string): LocalPolicy {

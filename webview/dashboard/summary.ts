@@ -46,8 +46,8 @@ export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLEle
   const rows: readonly (readonly [string, string])[] = ledger === null
     ? [['Evaluator calls', NOT_MEASURED], ['Tokens', NOT_MEASURED], ['Decisions', NOT_MEASURED], ['Training time', NOT_MEASURED]]
     : [
-        ['Evaluator calls', `${count(ledger.evaluatorCalls)}${lostWords(run.summary)}`],
-        ['Tokens', `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion`],
+        ['Evaluator calls', `${count(ledger.evaluatorCalls)}${reusedWords(ledger)}${lostWords(run.summary)}`],
+        ['Tokens', `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion${(ledger.tokens.reusedCompletion ?? 0) === 0 ? '' : `, ${count(ledger.tokens.reusedCompletion ?? 0)} more reused from equal requests`}`],
         ['Decisions', Object.entries(ledger.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', ')],
         ['Training time', duration(ledger.seconds)],
       ];
@@ -59,6 +59,11 @@ export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLEle
   );
 }
 
+/** Evaluations that were asked for beside the calls that were made. */
+function reusedWords({ reusedEvaluations = 0 }: Ledger): string {
+  return reusedEvaluations === 0 ? '' : `, ${count(reusedEvaluations)} more reused from equal messages`;
+}
+
 /** Calls that an interruption lost are no part of the run's own. */
 function lostWords(summary: RunSummary | null): string {
   const lost = summary?.lostEvaluatorCalls ?? 0;
@@ -67,5 +72,5 @@ function lostWords(summary: RunSummary | null): string {
 
 function ledgerOf(summary: RunSummary | null, latest: Ledger | null): Ledger | null {
   if (summary === null) return latest;
-  return { evaluatorCalls: summary.evaluatorCalls, tokens: summary.tokens, decisions: summary.decisions, seconds: summary.seconds };
+  return { evaluatorCalls: summary.evaluatorCalls, reusedEvaluations: summary.reusedEvaluations ?? 0, tokens: summary.tokens, decisions: summary.decisions, seconds: summary.seconds };
 }

@@ -44,6 +44,7 @@ export async function benchFirstRun({ quick, config, folder, cancelled, note }: 
       addAccuracy(add, `${prefix} greedy accuracy`, summary.accuracy);
       addAccuracy(add, `${prefix} pass@1`, summary.passAt1);
       add(`${prefix} evaluator calls`, summary.evaluatorCalls, '');
+      add(`${prefix} reused evaluations`, summary.reusedEvaluations ?? 0, '');
       add(`${prefix} replay click to first alternative, median`, await clickMedian(service, summary, cancelled), 'ms');
     } finally {
       await service.close();

@@ -2,7 +2,7 @@
 import type { MethodRun, Solved } from '../../diagnostics/methodComparison.ts';
 import { EVALUATION_ROUNDS } from '../../shared/evaluationRounds.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { EvaluationKind } from '../../shared/records.ts';
+import type { EvaluationKind, Ledger } from '../../shared/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { contextEstimator } from '../../training/methods/methods.ts';
 import { diagnose, evaluationSamples } from '../diagnose.ts';
@@ -44,12 +44,15 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     variance: diagnosis.variance?.value ?? null,
     influence: diagnosis.influence?.value ?? null,
     contexts: diagnosis.contexts,
-    evaluatorCalls: ledger?.evaluatorCalls ?? 0,
+    evaluatorCalls: requested(ledger),
     tokens: ledger?.tokens ?? { prompt: 0, reused: 0, completion: 0 },
     decisions: ledger?.decisions ?? {},
     seconds: steps.length === 0 ? 0 : (store.run(run).summary?.seconds ?? 0),
-    curve: steps.flatMap(({ iteration, metrics, ledger: { evaluatorCalls, tokens } }) =>
-      metrics === null ? [] : [{ step: iteration, meanReturn: metrics.meanReturn, evaluatorCalls, tokens: tokens.prompt + tokens.completion }],
+    curve: steps.flatMap(({ iteration, metrics, ledger: spent }) =>
+      metrics === null ? [] : [{ step: iteration, meanReturn: metrics.meanReturn, evaluatorCalls: requested(spent), tokens: spent.tokens.prompt + spent.tokens.completion }],
     ),
   };
 }
+
+/** Evaluations that a run asked for, made or reused: what the methods are matched by. */
+const requested = (ledger: Ledger | undefined): number => (ledger?.evaluatorCalls ?? 0) + (ledger?.reusedEvaluations ?? 0);

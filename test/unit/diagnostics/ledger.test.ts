@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import type { Ledger } from '../../../src/shared/records.ts';
 import { EMPTY_LEDGER, addLedgers } from '../../../src/diagnostics/ledger.ts';
 
-const first: Ledger = { evaluatorCalls: 8, tokens: { prompt: 100, reused: 40, completion: 30 }, decisions: { reasoner: 2, actor: 8 }, seconds: 1.5 };
+const first: Ledger = { evaluatorCalls: 8, reusedEvaluations: 2, tokens: { prompt: 100, reused: 40, completion: 30, reusedCompletion: 4 }, decisions: { reasoner: 2, actor: 8 }, seconds: 1.5 };
+/** As it was stored before reused results were counted. */
 const second: Ledger = { evaluatorCalls: 3, tokens: { prompt: 7, reused: 0, completion: 5 }, decisions: { actor: 1, critic: 4 }, seconds: 0.25 };
 
 describe('addLedgers', () => {
@@ -11,7 +12,8 @@ describe('addLedgers', () => {
     const before = structuredClone([first, second]);
     assert.deepEqual(addLedgers(first, second, first), {
       evaluatorCalls: 19,
-      tokens: { prompt: 207, reused: 80, completion: 65 },
+      reusedEvaluations: 4,
+      tokens: { prompt: 207, reused: 80, completion: 65, reusedCompletion: 8 },
       decisions: { reasoner: 4, actor: 17, critic: 4 },
       seconds: 3.25,
     });

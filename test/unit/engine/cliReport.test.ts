@@ -39,7 +39,7 @@ describe('c3 report', () => {
     assert.deepEqual(JSON.parse(read('run.json')), printed);
     const { store: _, ...summary } = done;
     assert.deepEqual(printed['summary'], summary);
-    assert.deepEqual(printed['cost'], { evaluatorCalls: done['evaluatorCalls'], tokens: done['tokens'], decisions: done['decisions'], seconds: done['seconds'] });
+    assert.deepEqual(printed['cost'], { evaluatorCalls: done['evaluatorCalls'], reusedEvaluations: done['reusedEvaluations'], tokens: done['tokens'], decisions: done['decisions'], seconds: done['seconds'] });
     assert.deepEqual([printed['report'], printed['version']], ['run', 1]);
     assert.ok(!read('run.html').includes(workspace) && !read('run.json').includes(workspace), 'no path of this machine');
   });

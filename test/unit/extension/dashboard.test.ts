@@ -47,8 +47,8 @@ test('steps are read in slices, once, up to the one that goes on; each costs wha
   while (histories.advance(reader, RUN));
   const rows = histories.rows(RUN);
   assert.deepEqual(rows.map(({ iteration }) => iteration), Array.from({ length: STEPS }, (_, index) => index + 1));
-  assert.deepEqual(rows[0]?.cost, { evaluatorCalls: 4, tokens: { prompt: 494, reused: 150, completion: 44 } }, 'the evaluation before is not part of the first step');
-  assert.deepEqual(rows[1]?.cost, { evaluatorCalls: 5, tokens: { prompt: 500, reused: 150, completion: 50 } });
+  assert.deepEqual(rows[0]?.cost, { evaluatorCalls: 4, tokens: { prompt: 494, reused: 150, completion: 44, reusedCompletion: 0 } }, 'the evaluation before is not part of the first step');
+  assert.deepEqual(rows[1]?.cost, { evaluatorCalls: 5, tokens: { prompt: 500, reused: 150, completion: 50, reusedCompletion: 0 } });
   assert.equal(rows[149]?.episodes, 2);
   asked.length = 0;
   histories.advance(reader, RUN);

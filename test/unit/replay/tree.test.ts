@@ -177,8 +177,10 @@ describe('returns', () => {
     const value = ({ answer }: TreeNode): number => (answer.text === 'good' ? 1 : 0);
     for (const root of roots) for (const leaf of root.children) assert.equal(returnOf(leaf), value(root) + value(leaf));
     assert.deepEqual(new Set(roots.flatMap(leavesOf).map((leaf) => returnOf(leaf))), new Set([0, 1, 2]), 'every sum occurs');
-    assert.equal(made.evaluator.calls, 4 + 16);
-    assert.deepEqual(roots.map(callsOf), [5, 5, 5, 5]);
+    assert.equal(made.settings.budget.calls, 4 + 16);
+    // Two texts in one context of the draft, and in one of the final message after each of them.
+    assert.equal(made.evaluator.calls, 2 + 4);
+    assert.equal(roots.reduce((total, root) => total + callsOf(root), 0), 2 + 4);
   });
 
   it('are null, not 0, where any score of the path is masked', async () => {

@@ -53,7 +53,7 @@ describe('runReport', () => {
     writer.updateRunStatus(RUN, 'done', '2026-01-02T04:04:05.000Z', SUMMARY);
     const report = runReport(writer, RUN);
     assert.deepEqual(report.summary?.accuracy, measure);
-    assert.deepEqual(report.cost, { evaluatorCalls: 96, tokens: SUMMARY.tokens, decisions: SUMMARY.decisions, seconds: 12.3 });
+    assert.deepEqual(report.cost, { evaluatorCalls: 96, reusedEvaluations: 0, tokens: SUMMARY.tokens, decisions: SUMMARY.decisions, seconds: 12.3 });
     const page = reportPage(report);
     assert.match(textOf(page), /Greedy accuracy on held-out problems: 25\.0 % before, 50\.0 % after \( ?\+25\.0 points ? \[\+12\.5, \+37\.5\]\), n 40\./u);
     assert.match(textOf(page), /at most 3 further evaluator calls/u);

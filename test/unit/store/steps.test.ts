@@ -44,11 +44,13 @@ test('a round costs what its messages and episodes cost, and the newest ledger i
   const store = filledStore(t);
   const first = store.insertDecision(newDecision({ phase: 'evaluate' }));
   store.insertDecision(newDecision({ phase: 'evaluate', promptTokens: 5, reusedTokens: 1 }));
+  // Taken from an equal request: more is reused than its prompt has.
+  store.insertDecision(newDecision({ phase: 'evaluate', promptTokens: 5, reusedTokens: 9 }));
   store.insertDecision(newDecision({ phase: 'evaluate', iteration: 2 }));
   store.insertEpisode(newEpisode(first, 1, { phase: 'evaluate', evaluatorCalls: 2 }));
   store.insertEpisode(newEpisode(first, null, { phase: 'evaluate' }));
-  assert.deepEqual(store.roundCost({ run: RUN, phase: 'evaluate', iteration: 1 }), { evaluatorCalls: 3, tokens: { prompt: 21, reused: 9, completion: 8 } });
-  assert.deepEqual(store.roundCost({ run: RUN, phase: 'train', iteration: 1 }), { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } });
+  assert.deepEqual(store.roundCost({ run: RUN, phase: 'evaluate', iteration: 1 }), { evaluatorCalls: 3, tokens: { prompt: 21, reused: 9, completion: 8, reusedCompletion: 4 } });
+  assert.deepEqual(store.roundCost({ run: RUN, phase: 'train', iteration: 1 }), { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 } });
   assert.equal(store.latestLedger(RUN), null);
   const ledger = (evaluatorCalls: number) => ({ evaluatorCalls, tokens: { prompt: 1, reused: 0, completion: 2 }, decisions: {}, seconds: 1 });
   const metrics = { meanReturn: 0, loss: 0, kl: 0, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: 0, generateSeconds: 0, trainSeconds: 0 };

@@ -94,7 +94,7 @@ const SETTINGS: readonly { readonly protocol: Protocol; readonly overrides: read
 
 describe('every method', () => {
   for (const { protocol, overrides, budget, tree, flat } of SETTINGS) {
-    it(`makes the evaluator calls of its budget and no other, with the protocol ${protocol.name}`, async (t) => {
+    it(`asks for the evaluations of its budget and no other, made or reused, with the protocol ${protocol.name}`, async (t) => {
       for (const method of METHOD_NAMES) {
         let calls = 0;
         const evaluator: Evaluator = { name: 'counting', evaluate: () => Promise.resolve({ score: ++calls % 3 === 0 ? 1 : 0, rule: 'counted' }) };
@@ -102,7 +102,7 @@ describe('every method', () => {
         const evaluation = sums(2, 100);
         const summary = await world.start({ protocol, train: INSTANCES, evaluation, evaluator, overrides: [...overrides, `method=${method}`] });
         const evaluated = evaluation.length;
-        const spent = [2 * evaluated, ...world.store.steps('run-1', 0, 10).map(({ ledger }) => ledger.evaluatorCalls)];
+        const spent = [2 * evaluated, ...world.store.steps('run-1', 0, 10).map(({ ledger: { evaluatorCalls, reusedEvaluations = 0 } }) => evaluatorCalls + reusedEvaluations)];
         const perStep = spent.slice(1).map((total, index) => total - (spent[index] ?? 0));
         if (method === 'sft') {
           // The team as it is: both evaluations are the whole run.
@@ -181,7 +181,7 @@ describe('every method', () => {
     for (const method of ['magrpo', 'c3_no_replay'] as const) {
       let calls = 0;
       const evaluator: Evaluator = { name: 'breaking', evaluate: () => Promise.resolve(++calls % 4 === 0 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 4 === 1 ? 1 : 0, rule: 'fixed' }) };
-      const { store, learned } = await trained(t, [`method=${method}`, 'steps=1', 'instances_per_step=1'], { train: sums(1), evaluator });
+      const { store, learned } = await trained(t, [`method=${method}`, 'steps=1', 'instances_per_step=1'], { train: sums(1), evaluator, reuse: false });
       const { messages } = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '');
       const credits = messages.filter(({ eventType }) => eventType === 'reasoner').map(({ credit }) => credit?.value ?? null);
       // Six of eight have a return, two of them 1.

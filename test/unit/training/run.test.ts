@@ -52,16 +52,22 @@ describe('runTraining', () => {
       // Two steps of three instances, and four evaluations of six.
       const expected = Object.fromEntries(Object.entries(perInstance).map(([role, count]) => [role, 2 * 3 * count + 4 * 6]));
       assert.deepEqual(summary.decisions, expected);
-      assert.equal(summary.evaluatorCalls, 2 * 3 * calls + 4 * 6);
+      const reused = summary.reusedEvaluations ?? 0;
+      assert.equal(summary.evaluatorCalls + reused, 2 * 3 * calls + 4 * 6);
+      // A tiny team repeats itself.
+      assert.ok(reused > 0);
       const messages = messagesOf(store, 2, ALL);
       assert.equal(messages.length, store.counts().decisions);
       for (const [role, count] of Object.entries(expected)) assert.equal(messages.filter(({ eventType }) => eventType === role).length, count);
-      const decisions = messages.map(({ id }) => store.decision(id));
+      const all = messages.map(({ id }) => store.decision(id));
+      const [taken, decisions] = [all.filter((one) => one.reusedTokens > one.promptTokens), all.filter((one) => one.reusedTokens <= one.promptTokens)];
       const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-      assert.deepEqual(summary.tokens, { prompt: sum(decisions.map((one) => one.promptTokens)), reused: sum(decisions.map((one) => one.reusedTokens)), completion: sum(decisions.map((one) => one.tokens.length)) });
+      assert.deepEqual(summary.tokens, { prompt: sum(decisions.map((one) => one.promptTokens)), reused: sum(decisions.map((one) => one.reusedTokens)), completion: sum(decisions.map((one) => one.tokens.length)), reusedCompletion: sum(taken.map((one) => one.tokens.length)) });
       const episodes = [...EVALUATIONS.flatMap((iteration) => episodesOf(store, 'evaluate', iteration)), ...[1, 2].flatMap((iteration) => episodesOf(store, 'train', iteration))];
       assert.equal(sum(episodes.map(({ evaluatorCalls }) => evaluatorCalls)), summary.evaluatorCalls);
-      assert.equal(store.steps('run-1', 0, 10)[1]?.ledger.evaluatorCalls, summary.evaluatorCalls - 2 * 6);
+      const last = store.steps('run-1', 0, 10)[1]?.ledger;
+      assert.equal((last?.evaluatorCalls ?? 0) + (last?.reusedEvaluations ?? 0), summary.evaluatorCalls + reused - 2 * 6);
+      assert.deepEqual(store.latestLedger('run-1'), last);
       for (const { eventType, position, leaves, phase } of messages) {
         assert.equal(protocol.occurrences[position]?.role, eventType);
         if (phase === 'train') assert.equal(leaves === 1, isTerminal(protocol, position), eventType);
@@ -194,7 +200,7 @@ describe('runTraining', () => {
         return Promise.resolve(calls > 8 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 2 === 0 ? 1 : 0, rule: 'fixed' });
       },
     };
-    const summary = await start({ overrides: ['steps=3', 'instances_per_step=1', 'evaluation.instances=0'], evaluation: [], evaluator: breaking });
+    const summary = await start({ overrides: ['steps=3', 'instances_per_step=1', 'evaluation.instances=0'], evaluation: [], evaluator: breaking, reuse: false });
     const snapshots = store.snapshotsOfRun('run-1').map(({ id }) => id);
     // The first step learned; the masked ones changed nothing.
     assert.equal(snapshots.length, 2);

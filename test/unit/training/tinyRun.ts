@@ -46,6 +46,8 @@ export interface TinyRunOptions {
   readonly train?: readonly Instance[];
   readonly evaluation?: readonly Instance[];
   readonly control?: Partial<RunControl>;
+  /** False: what is determined by an equal result is paid for all the same. */
+  readonly reuse?: boolean;
   /** Wraps the runtime, to watch it or to break it. */
   readonly wrap?: (runtime: ModelRuntime) => ModelRuntime;
 }
@@ -77,7 +79,7 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
   let ticks = 0;
   const execute = (
     work: typeof runTraining,
-    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime, render = renderPlain }: TinyRunOptions = {},
+    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime, render = renderPlain, reuse }: TinyRunOptions = {},
   ): Promise<RunSummary> =>
     work(
       id,
@@ -99,6 +101,7 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
         clock: () => ticks++,
         expected: { episode: 1, step: 1, known: false },
         now: () => '2026-01-01T00:00:00.000Z',
+        ...(reuse !== undefined && { reuse }),
       },
       { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },
     );
