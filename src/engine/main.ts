@@ -25,7 +25,7 @@ import {
   VerifyRequest,
   type StartRunParams,
 } from '../shared/engineProtocol.ts';
-import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, failureData, messageOf } from '../shared/errors.ts';
 import type { RunControl } from '../training/run.ts';
 import { examine } from './doctor.ts';
 import { inspectModel } from './modelFacts.ts';
@@ -54,9 +54,9 @@ async function answering<Result>(work: () => Result | Promise<Result>): Promise<
     return await work();
   } catch (error) {
     if (error instanceof CancelledError) throw new ResponseError(CANCELLED_CODE, error.message);
-    const kind = error instanceof C3Error ? error.kind : 'engine';
-    log(error instanceof C3Error ? `${kind}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
-    throw new ResponseError(FAILED_CODE, messageOf(error), { kind });
+    const data = failureData(error);
+    log(error instanceof C3Error ? `${data.kind}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
+    throw new ResponseError(FAILED_CODE, messageOf(error), data);
   }
 }
 

@@ -1,9 +1,10 @@
 /** A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay meets the same rules. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { renderingSchema, type Rendering } from '../policy/rendering.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
+import { absentPath, type NamedPath } from '../shared/namedPaths.ts';
 import type { Instance } from '../shared/records.ts';
 import type { StoreReader } from '../store/types.ts';
 import { loadInstances } from '../tasks/load.ts';
@@ -11,7 +12,7 @@ import { describeOverlap, overlapReport, refuseOverlap } from '../tasks/overlap.
 import { generateSplit } from '../tasks/split.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { configSchema, readConfig, type RunConfig } from '../training/config.ts';
+import { configSchema, readConfigDocument, type ConfigDocument, type RunConfig } from '../training/config.ts';
 import { samplingProblem } from '../training/iteration.ts';
 import { bundledTeam } from './places.ts';
 
@@ -51,19 +52,44 @@ const storedSchema = z.object({
 /**
  * Reads a configuration file with what it names.
  * @param path a *.c3.yaml, or null for the bundled team's defaults
+ * @param complete whether its model folder and data files have to be there
  * @throws C3Error('input') naming file, line and key
  */
-export async function readRecipe(path: string | null, overrides: readonly string[], currentFolder: string): Promise<Recipe> {
+export async function readRecipe(
+  path: string | null,
+  overrides: readonly string[],
+  currentFolder: string,
+  { complete = true }: { readonly complete?: boolean } = {},
+): Promise<Recipe> {
   const file = path === null ? null : resolve(currentFolder, path);
   const text = file === null ? '' : await readText(file, 'choose an existing configuration');
   const source = file ?? 'the bundled configuration';
-  const config = readConfig(text, source, overrides);
+  const document = readConfigDocument(text, source, overrides);
+  const { config } = document;
   const folder = file === null ? currentFolder : dirname(file);
+  if (complete) await checkPaths(document, folder);
   const protocolSource = config.protocol === 'bundled' ? join(bundledTeam(config.task.name), 'protocol.json') : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
   const problem = samplingProblem(config, parseProtocol(protocolText, protocolSource));
-  if (problem !== null) throw new C3Error('input', `${source}: ${problem}`);
+  const action = document.error(['fanout'], '').action ?? undefined;
+  if (problem !== null) throw new C3Error('input', `${source}: ${problem}`, { action });
   return { config, folder, modelFolder: config.model === 'bundled' ? bundledTeam(config.task.name) : resolve(folder, config.model), protocolText, protocolSource };
+}
+
+/** @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel */
+async function checkPaths({ config: { model, protocol, task, evaluation }, error }: ConfigDocument, folder: string): Promise<void> {
+  const named: readonly (readonly [key: string, names: NamedPath, path: string | null])[] = [
+    ['model', 'folder', model === 'bundled' ? null : model],
+    ['protocol', 'protocol', protocol === 'bundled' ? null : protocol],
+    ['task.train_file', 'rows', task.train_file],
+    ['task.evaluation_file', 'rows', evaluation.instances === 0 ? null : task.evaluation_file],
+  ];
+  for (const [key, names, path] of named) {
+    if (path === null) continue;
+    const place = resolve(folder, path);
+    const found = await stat(place).catch(() => null);
+    if (found === null || found.isDirectory() !== (names === 'folder')) throw error(key.split('.'), `${absentPath(names, place)}.`);
+  }
 }
 
 export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint, rendering: Rendering): string => JSON.stringify({ ...recipe, fingerprint, rendering } satisfies StoredRecipe);

@@ -45,14 +45,13 @@ import {
   type VerifyProgress,
 } from '../shared/engineProtocol.ts';
 import type { ContextTokens } from '../shared/contextTokens.ts';
-import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
+import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { BucketView, RunSummary, VerificationReport } from '../shared/records.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/taxonomy.ts';
 
 /** How long the engine may take to end by itself. */
 const SHUTDOWN_MILLISECONDS = 3000;
-const KINDS: readonly string[] = ['input', 'store', 'model', 'budget', 'engine'] satisfies readonly ErrorKind[];
 
 export interface EngineEvents {
   /** One line that the engine wrote to its log. */
@@ -217,14 +216,5 @@ function errorOf(error: unknown): Error {
   if (error instanceof C3Error) return error;
   if (!(error instanceof ResponseError)) return new C3Error('engine', messageOf(error), { cause: error });
   if (error.code === CANCELLED_CODE) return new CancelledError();
-  return new C3Error(error.code === FAILED_CODE ? kindOf(error.data) : 'engine', error.message, { cause: error });
-}
-
-function kindOf(data: unknown): ErrorKind {
-  const kind = typeof data === 'object' && data !== null && 'kind' in data ? data.kind : undefined;
-  return isKind(kind) ? kind : 'engine';
-}
-
-function isKind(value: unknown): value is ErrorKind {
-  return typeof value === 'string' && KINDS.includes(value);
+  return errorOfFailure(error.message, error.code === FAILED_CODE ? error.data : null, error);
 }

@@ -146,6 +146,6 @@ export const ReplayProgressNotification = new NotificationType<ReplayProgress>('
 export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');
 
-/** JSON-RPC error codes of the engine: the user cancelled, or a C3Error whose kind stands in `data.kind`. */
+/** JSON-RPC error codes of the engine: the user cancelled, or a C3Error whose `data` are its FailureData. */
 export const CANCELLED_CODE = -32800;
 export const FAILED_CODE = -32001;

@@ -9,7 +9,7 @@ import { VERSION_5 } from './labels.ts';
 import { PROBLEMS } from './problems.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
-import { codeOf, connect, notAStore, storeError } from './sqlite.ts';
+import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connect, notAStore, storeError } from './sqlite.ts';
 import type { Connection } from './sqlite.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
@@ -37,7 +37,7 @@ export function inspect(path: string, latest: number = MIGRATIONS.length): FileK
     return 'empty';
   }
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-    throw new C3Error('store', notAStore(path, 'it is not an SQLite database'));
+    throw new C3Error('store', notAStore(path, 'it is not an SQLite database'), { action: CHOOSE_PLACE });
   }
   refuseStranger(path, header.readInt32BE(APPLICATION_ID_OFFSET), header.readInt32BE(USER_VERSION_OFFSET), latest);
   if (sizeOf(`${path}-wal`) > 0) {
@@ -82,10 +82,12 @@ export function versionOf(db: Connection): number {
 
 function refuseStranger(path: string, applicationId: number, version: number, latest: number): void {
   if (applicationId !== APPLICATION_ID) {
-    throw new C3Error('store', notAStore(path, 'it is the SQLite database of another program'));
+    throw new C3Error('store', notAStore(path, 'it is the SQLite database of another program'), { action: CHOOSE_PLACE });
   }
   if (version > latest) {
-    throw new C3Error('store', `The store ${path} was written by a newer version of C3 (store version ${version}, this one reads up to ${latest}) and was left as it was: update C3, or choose another place with --store.`);
+    const versions = `store version ${version}, this one reads up to ${latest}`;
+    const problem = `The store ${path} was written by a newer version of C3 (${versions}) and was left as it was`;
+    throw new C3Error('store', `${problem}: update C3, or ${ANOTHER_PLACE}.`, { action: CHOOSE_PLACE });
   }
 }
 
@@ -97,7 +99,7 @@ function readHeader(path: string): Buffer | null {
   let file: number;
   try {
     if (!statSync(path).isFile()) {
-      throw new C3Error('store', notAStore(path, 'it is not a file'));
+      throw new C3Error('store', notAStore(path, 'it is not a file'), { action: CHOOSE_PLACE });
     }
     file = openSync(path, 'r');
   } catch (error) {

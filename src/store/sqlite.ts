@@ -1,7 +1,7 @@
 /** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
 import { createRequire } from 'node:module';
 import type Database from 'better-sqlite3';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, messageOf, type ErrorAction } from '../shared/errors.ts';
 
 export type Connection = Database.Database;
 
@@ -77,18 +77,25 @@ export function storeError(path: string, error: unknown): unknown {
   if (error instanceof C3Error || code === undefined) {
     return error;
   }
-  return new C3Error('store', describe(path, code, oneLine(error)), { cause: error });
+  return new C3Error('store', describe(path, code, oneLine(error)), { cause: error, action: ELSEWHERE.test(code) ? CHOOSE_PLACE : undefined });
 }
+
+/** The way to another place for the store: the errors that name --store offer the editor's setting for it. */
+export const CHOOSE_PLACE: ErrorAction = { kind: 'openSetting', setting: 'c3.store.path' };
+export const ANOTHER_PLACE = 'choose another place with --store (in VS Code the setting c3.store.path)';
+
+/** Codes of a place that cannot be used, or holds something else. */
+const ELSEWHERE = /^(?:SQLITE_(?:READONLY|CANTOPEN|NOTADB)|E(?!NOSPC|DQUOT))/;
 
 function describe(path: string, code: string, detail: string): string {
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === 'ENOSPC' || code === 'EDQUOT') {
     return `The store ${path} could not be written because the disk or the store's size limit is full; the change was undone: free some space and try again.`;
   }
   if (code.startsWith('SQLITE_READONLY') || code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
-    return `The store ${path} or its folder is read-only: choose another place with --store, or allow writing there.`;
+    return `The store ${path} or its folder is read-only: ${ANOTHER_PLACE}, or allow writing there.`;
   }
   if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('E')) {
-    return `The store ${path} cannot be opened or created there (${detail}): check that its folder exists and can be written, or choose another place with --store.`;
+    return `The store ${path} cannot be opened or created there (${detail}): check that its folder exists and can be written, or ${ANOTHER_PLACE}.`;
   }
   if (code === 'SQLITE_NOTADB') {
     return notAStore(path, 'it is not an SQLite database');
@@ -113,7 +120,7 @@ function describe(path: string, code: string, detail: string): string {
 
 /** The message for a file that is no store of ours. */
 export function notAStore(path: string, why: string): string {
-  return `${path} is not a C3 store (${why}) and was left as it was: choose another place with --store.`;
+  return `${path} is not a C3 store (${why}) and was left as it was: ${ANOTHER_PLACE}.`;
 }
 
 /** The code of an SQLite error (SQLITE_...) or a system error (E...), undefined for anything else. */

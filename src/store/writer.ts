@@ -5,7 +5,7 @@ import { acquireLock, type StoreLock } from './lock.ts';
 import { inspect, migrate } from './migrations.ts';
 import { readersOf } from './reader.ts';
 import { appendersOf } from './append.ts';
-import { connect, loadSqlite, storeError, translate } from './sqlite.ts';
+import { ANOTHER_PLACE, CHOOSE_PLACE, connect, loadSqlite, storeError, translate } from './sqlite.ts';
 import type { Connection } from './sqlite.ts';
 import type { StoreWriter } from './types.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -67,7 +67,8 @@ export function prepareForWriting(db: Connection, path: string, { maxPages }: Wr
   migrate(db, path);
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') {
-    throw new C3Error('store', `The store ${path} lies on a file system without write-ahead logging (a network drive?): choose a local place with --store.`);
+    const problem = `The store ${path} lies on a file system without write-ahead logging (a network drive?)`;
+    throw new C3Error('store', `${problem}: ${ANOTHER_PLACE}, on a local disk.`, { action: CHOOSE_PLACE });
   }
   db.pragma('synchronous = NORMAL');
 }

@@ -41,10 +41,10 @@ export async function loadInstances(path: string, { limit = Infinity, format = '
   const formats = new Map<RowFormat, number>();
   let rows = 0;
   for await (const row of csv ? readCsvRows(path) : readJsonRows(path)) {
-    const rowFormat = format === 'auto' || format === 'csv' ? recogniseRow(row) : format;
+    const rowFormat = format === 'auto' || format === 'csv' ? atRow(row, path, () => recogniseRow(row)) : format;
     formats.set(rowFormat, (formats.get(rowFormat) ?? 0) + 1);
     rows++;
-    const instance = instanceOf(row, path, rowFormat, showTests);
+    const instance = atRow(row, path, () => instanceOf(row, path, rowFormat, showTests));
     const earlier = seen.get(instance.uidSha);
     if (earlier === undefined) {
       seen.set(instance.uidSha, instance);
@@ -59,6 +59,16 @@ export async function loadInstances(path: string, { limit = Infinity, format = '
     throw new C3Error('input', `${path} holds no instances: write ${csv ? 'a header and one record' : 'one JSON object'} with a question and an answer on each line.`);
   }
   return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
+}
+
+/** What is wrong with a row can be gone to. */
+function atRow<Result>({ number }: Row, path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof C3Error)) throw error;
+    throw new C3Error(error.kind, error.message, { cause: error, action: { kind: 'openPlace', file: path, line: number, column: 1 } });
+  }
 }
 
 function instanceOf(row: Row, path: string, format: RowFormat, shown: ShownTests): Instance {

@@ -1,5 +1,5 @@
 /** The rows of a data file, each with its place: JSON objects one a line, or CSV under a header. */
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, messageOf, type ErrorAction } from '../shared/errors.ts';
 import { readCsvRecords } from './csv.ts';
 import { readLines } from './lines.ts';
 
@@ -22,7 +22,7 @@ export async function* readJsonRows(path: string): AsyncGenerator<Row, void, und
       const text = line.trim();
       if (text !== '' && !text.startsWith('#')) {
         const place = `${path}:${number}`;
-        yield { number, place, columns: parseObject(text, place) };
+        yield { number, place, columns: parseObject(text, place, { kind: 'openPlace', file: path, line: number, column: 1 }) };
       }
     }
   }
@@ -57,17 +57,17 @@ function readHeader(fields: readonly string[], place: string): string[] {
   return names;
 }
 
-function parseObject(text: string, place: string): Record<string, unknown> {
+function parseObject(text: string, place: string, action: ErrorAction): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const reason = messageOf(error).replace(/\s+/gu, ' ').slice(0, 120);
     const advice = text === '[' ? 'the file is one JSON array: write its elements one on each line' : 'write one JSON object on each line';
-    throw new C3Error('input', `${place}: the line is no JSON (${reason}); ${advice}.`, { cause: error });
+    throw new C3Error('input', `${place}: the line is no JSON (${reason}); ${advice}.`, { cause: error, action });
   }
   if (!isObject(value)) {
-    throw new C3Error('input', `${place}: the line is no JSON object; write {"question": ..., "answer": ...}.`);
+    throw new C3Error('input', `${place}: the line is no JSON object; write {"question": ..., "answer": ...}.`, { action });
   }
   return value;
 }

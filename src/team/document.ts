@@ -1,14 +1,17 @@
 /** A JSON or YAML text with the line of each of its keys, so that an error can name both. */
-import { LineCounter, parseDocument } from 'yaml';
-import { C3Error, messageOf, nearestName } from '../shared/errors.ts';
+import { isAbsolute } from 'node:path';
+import { isMap, isScalar, LineCounter, parseDocument, YAMLParseError, YAMLWarning, type Document } from 'yaml';
+import { C3Error, messageOf, nearestName, type ErrorAction } from '../shared/errors.ts';
 
 /** Where a value stands: keys and list indices from the top. */
 export type KeyPath = readonly (string | number)[];
 
 export interface SourceDocument {
   readonly value: unknown;
-  /** An input error that names the source, the line and the key. */
+  /** An input error that names the source, the line and the key; where the source is a file, its action opens that place. */
   readonly error: (path: KeyPath, problem: string) => C3Error;
+  /** Where a key or an item of a list begins, as an offset of the text; that of what holds it where it is not there. */
+  readonly offsetOf: (path: KeyPath) => number | null;
 }
 
 /** A file larger than this is no protocol. */
@@ -17,7 +20,7 @@ const MAX_ITEMS = 1000;
 
 /**
  * Reads one JSON or YAML 1.2 document. Custom tags, repeated keys and a second document are errors.
- * @param source what the text was read from, for messages
+ * @param source what the text was read from, for messages; an absolute path is a file that an error's action opens
  * @throws C3Error('input') when the text is too long or cannot be parsed
  */
 export function readDocument(text: string, source: string): SourceDocument {
@@ -29,24 +32,42 @@ export function readDocument(text: string, source: string): SourceDocument {
     if (problem !== undefined) throw problem;
     const value: unknown = document.toJS();
     const error = (path: KeyPath, description: string): C3Error => {
-      const line = lineOf(path);
-      return new C3Error('input', `${source}${line === null ? '' : `, line ${line}`}: ${path.length === 0 ? '' : `${showPath(path)}: `}${description}`);
+      const offset = offsetOf(path);
+      const place = offset === null ? null : lines.linePos(offset);
+      const where = place === null ? source : `${source}, line ${place.line}`;
+      const what = path.length === 0 ? description : `${showPath(path)}: ${description}`;
+      return new C3Error('input', `${where}: ${what}`, { action: placeIn(source, place) });
     };
-    const lineOf = (path: KeyPath): number | null => {
+    const offsetOf = (path: KeyPath): number | null => {
       // A missing key has no line of its own: its holder's is the nearest.
       for (let length = path.length; length > 0; length--) {
-        const node: unknown = document.getIn(path.slice(0, length), true);
-        const start = startOf(node);
-        if (start !== null) return lines.linePos(start).line;
+        const start = startOf(nodeAt(document, path.slice(0, length)));
+        if (start !== null) return start;
       }
       return null;
     };
-    return { value, error };
+    return { value, error, offsetOf };
   } catch (failure) {
     // Only the first line: the parser adds an excerpt of the file below it.
     const reason = (messageOf(failure).split('\n')[0] ?? '').replace(/:$/, '');
-    throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}.`, { cause: failure });
+    const place = failure instanceof YAMLParseError || failure instanceof YAMLWarning ? failure.linePos?.[0] : undefined;
+    const action = placeIn(source, place ?? null);
+    throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}.`, { cause: failure, action });
   }
+}
+
+/** Opens a place of the source, its beginning where none is known; nothing where the source is no file. */
+function placeIn(source: string, place: { readonly line: number; readonly col: number } | null): ErrorAction | undefined {
+  if (!isAbsolute(source)) return undefined;
+  return { kind: 'openPlace', file: source, line: place?.line ?? 1, column: place?.col ?? 1 };
+}
+
+/** The key at a path, or the item of a list: a value may begin on a line below its key. */
+function nodeAt(document: Document, path: KeyPath): unknown {
+  const name = path.at(-1);
+  const holder: unknown = path.length < 2 ? document.contents : document.getIn(path.slice(0, -1), true);
+  const pair = isMap(holder) ? holder.items.find(({ key }) => isScalar(key) && String(key.value) === String(name)) : undefined;
+  return pair === undefined ? document.getIn(path, true) : pair.key;
 }
 
 function startOf(node: unknown): number | null {

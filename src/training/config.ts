@@ -8,7 +8,7 @@ import type { Sampling } from '../shared/records.ts';
 import { ADAPTER_MODULES, ESTIMATORS, EVALUATORS, METHOD_NAMES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { examine } from './configProblems.ts';
+import { examine, type Problem } from './configProblems.ts';
 
 const positive = z.int().positive();
 const share = z.number().min(0).max(1);
@@ -85,7 +85,10 @@ export const configSchema = z.strictObject({
     .strictObject({
       name: oneOf(TASK_NAMES, { arithmetic: 'Expressions of one to four steps, answered with a number.', python: 'Small functions, scored by unit tests that run in the sandbox.' })
         .default('arithmetic')
-        .describe('The bundled task whose instances are generated, unless files are given.'),
+        .describe(
+          'A bundled task: its questions are generated unless files are given, and its team and protocol are what `bundled` means. ' +
+            'For questions of your own leave it out and write `train_file`, with `evaluation_file` or `split`, and `format` if need be.',
+        ),
       train_file: pathTo('rows').nullable().default(null).describe('Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.'),
       evaluation_file: pathTo('rows').nullable().default(null).describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
       format: oneOf(TASK_FORMATS, {
@@ -245,19 +248,34 @@ export function runAdapter({ adapter, seed }: Pick<RunConfig, 'adapter' | 'seed'
  * @param text YAML or JSON; empty for the defaults
  * @param source how messages name the text
  * @param overrides `key.path=value`, the value in YAML
- * @throws C3Error('input') naming source, line, key and the nearest valid key
+ * @throws C3Error('input') naming source, line, key and the nearest valid key of the first problem in the text
  */
 export function readConfig(text: string, source: string, overrides: readonly string[] = []): RunConfig {
+  return readConfigDocument(text, source, overrides).config;
+}
+
+export interface ConfigDocument {
+  readonly config: RunConfig;
+  /** An input error about what stands at a key: of an override, or at its line of the source. */
+  readonly error: (path: KeyPath, problem: string) => C3Error;
+}
+
+/** As readConfig, with the means to say what is wrong with a value that only the disk can tell. */
+export function readConfigDocument(text: string, source: string, overrides: readonly string[] = []): ConfigDocument {
   const document = readDocument(text, source);
   const base: unknown = document.value ?? {};
   if (typeof base !== 'object' || base === null || Array.isArray(base)) throw document.error([], 'must be a mapping of keys to values.');
   const value = overrides.reduce<object>(applyOverride, structuredClone(base));
   const overridden = new Set(overrides.map((override) => override.split('=', 1)[0] ?? ''));
+  const error = (path: KeyPath, problem: string): C3Error => errorAt(path, problem, document, overridden);
   const { config, problems } = examine(configSchema, value);
-  const first = problems[0];
-  if (first !== undefined) throw errorAt(first.path, first.sentence, document, overridden);
-  if (config === null) throw document.error([], 'is not a valid configuration.');
-  return Object.hasOwn(value, 'title') ? config : { ...config, title: `Bundled team, ${config.task.name}` };
+  // The editor lists them by their places, and its first is the one to go to; what is not in the text comes before.
+  const placeOf = ({ path }: Problem): number => (overridden.has(path.join('.')) ? -1 : document.offsetOf(path) ?? -1);
+  const [first] = problems.toSorted((a, b) => placeOf(a) - placeOf(b));
+  if (first !== undefined) throw error(first.path, first.sentence);
+  if (config === null) throw error([], 'is not a valid configuration.');
+  const titled = Object.hasOwn(value, 'title') ? config : { ...config, title: `Bundled team, ${config.task.name}` };
+  return { config: titled, error };
 }
 
 function applyOverride(value: object, override: string): object {

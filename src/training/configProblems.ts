@@ -1,8 +1,12 @@
 /** What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be. */
 import { nearestName } from '../shared/errors.ts';
+import { TASK_FORMATS } from '../shared/runNames.ts';
 import type { KeyPath } from '../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
+
+/** A value longer than this is not repeated. */
+const MAX_SHOWN = 200;
 
 export interface Problem {
   readonly path: KeyPath;
@@ -93,7 +97,18 @@ function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Probl
   if (issue.code !== 'invalid_value') return [{ path, of: 'value', sentence: `${issue.message}.`, nearest: null }];
   const [given, names] = [scalarAt(value, path), issue.values.map(String)];
   const nearest = typeof given === 'string' ? nearestName(given, names) : undefined;
-  return [{ path, of: 'value', sentence: `${nearest === undefined ? 'must' : `did you mean ${nearest}? It must`} be one of ${names.join(', ')}.`, nearest: nearest ?? null }];
+  const hint = path.join('.') === 'task.name' && nearest === undefined ? ownQuestions(given) : '.';
+  const must = nearest === undefined ? 'must' : `did you mean ${nearest}? It must`;
+  return [{ path, of: 'value', sentence: `${must} be one of ${names.join(', ')}${hint}`, nearest: nearest ?? null }];
+}
+
+/** What to write instead of a name that was meant for questions of one's own: the name of a file, or of a data set. */
+function ownQuestions(given: unknown): string {
+  const text = typeof given === 'string' && given.length <= MAX_SHOWN ? given : '';
+  const format = TASK_FORMATS.find((name) => name !== 'auto' && text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '') === name);
+  const file = /\.(?:jsonl|csv)$/iu.test(text) ? JSON.stringify(text) : 'FILE';
+  const keys = `{train_file: ${file}${format === undefined ? '' : `, format: ${format}`}}`;
+  return `, the bundled tasks; for questions of your own write task: ${keys} and leave name out.`;
 }
 
 function unknownKey(known: Known, path: KeyPath, name: string): Problem {

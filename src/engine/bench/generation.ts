@@ -6,7 +6,7 @@ import { CancelledError } from '../../shared/errors.ts';
 import { Generator, type Completion } from '../../runtime/generate.ts';
 import { initialParameters } from '../../runtime/model.ts';
 import { BareProducts } from '../../runtime/products.ts';
-import { measurePeer, type Peer } from './peer.ts';
+import { measurePeer, reportedPeer, type Peer } from './peer.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from './report.ts';
 import { DEVICE, generationRequests, SHAPE, type GenerationWork } from './shape.ts';
 import { medianSeconds } from './turns.ts';
@@ -35,16 +35,16 @@ interface Bench {
 /** Measures generation. @throws CancelledError; C3Error('model') when the runtime refuses a graph */
 export async function benchGeneration(options: BenchOptions): Promise<BenchReport> {
   const { batches, rounds, peerRounds } = options.quick ? QUICK : FULL;
-  const peer = await measurePeer({ suite: 'generation', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, batches, prompt: PROMPT, new: NEW }, options);
+  const measured = await measurePeer({ suite: 'generation', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, batches, prompt: PROMPT, new: NEW }, options);
   const parameters = initialParameters(SHAPE, 1);
   const generator = await Generator.create(SHAPE, DEVICE);
   const bare = await BareProducts.create(SHAPE, parameters, DEVICE, 'forward');
   try {
-    const bench = { generator, parameters, bare, peer, rounds, options };
+    const bench = { generator, parameters, bare, peer: measured.peer, rounds, options };
     const figures: BenchFigure[] = [];
     for (const batch of batches) for (const shared of [false, true]) figures.push(...(await measure(bench, batch, shared)));
     figures.push(await reuse(bench));
-    return { suite: 'generation', figures, hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`), peer: peer?.name ?? null };
+    return { suite: 'generation', figures, hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`), ...reportedPeer(measured) };
   } finally {
     await generator.release();
     await bare.release();

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { TransformerConfig } from '../../runtime/transformer.ts';
 import { PEER_PROGRAM } from './peerProgram.ts';
-import type { BenchOptions } from './report.ts';
+import { peerWords, type BenchOptions, type BenchReport, type PeerStatus } from './report.ts';
 
 /** What the program is asked to measure: every case `rounds` times after a first time that does not count. */
 export type PeerTask = { readonly shape: TransformerConfig; readonly threads: number; readonly rounds: number } & (
@@ -34,24 +34,47 @@ const LONGEST_REASON = 200;
 
 const answerSchema = z.union([z.object({ missing: z.string() }), z.object({ name: z.string().max(200), seconds: z.record(z.string(), z.number().positive()) })]);
 
+/** A peer, or why there is none. */
+export type PeerOutcome = { readonly status: 'measured'; readonly peer: Peer } | PeerFailure;
+
+interface PeerFailure {
+  readonly status: Exclude<PeerStatus, 'measured'>;
+  /** One line. */
+  readonly reason: string;
+  readonly peer: null;
+}
+
+const failure = (status: PeerFailure['status'], reason: string): PeerFailure => ({ status, reason, peer: null });
+
 /**
- * Measures the peer.
- * @returns null where it is not installed, fails or takes too long; a note says which
+ * Measures the peer with the first Python that has it; a note says what came of it.
+ * @returns without a figure: failed or too slow where a Python was, else not installed
  * @throws CancelledError, when the peer has been ended
  */
-export async function measurePeer(task: PeerTask, options: BenchOptions, { pythons = installedPythons(), limit = LIMIT }: PeerSettings = {}): Promise<Peer | null> {
+export async function measurePeer(
+  task: PeerTask,
+  options: BenchOptions,
+  { pythons = installedPythons(), limit = LIMIT }: PeerSettings = {},
+): Promise<PeerOutcome> {
   options.note('measuring the peer');
-  let reason = 'no Python on PATH';
+  let worst = failure('not-installed', 'no Python on PATH');
   for (const python of pythons) {
-    const found = await ask(python, task, options.cancelled, limit);
-    if (typeof found !== 'string') {
-      options.note(`peer: ${found.name}`);
-      return found;
+    const outcome = await ask(python, task, options.cancelled, limit);
+    if (outcome.status === 'measured') {
+      options.note(`peer: ${outcome.peer.name}`);
+      return outcome;
     }
-    reason = found;
+    // A Python that has what the peer needs, and fails, says more than another one that is not there.
+    if (worst.status === 'not-installed') worst = outcome;
   }
-  options.note(`peer not installed: ${reason}`);
-  return null;
+  options.note(peerWords(worst));
+  return worst;
+}
+
+/** What the report of a suite says of its peer. */
+export function reportedPeer(outcome: PeerOutcome): Required<Pick<BenchReport, 'peer' | 'peerStatus' | 'peerReason'>> {
+  const { peer, status } = outcome;
+  return { peer: peer?.name ?? null, peerStatus: status, peerReason: status === 'measured' ? null : outcome.reason };
 }
 
 /** C3_PYTHON names the Python to take; otherwise those that PATH has. */
@@ -60,8 +83,7 @@ function installedPythons(): readonly string[] {
   return chosen === undefined || chosen === '' ? ['python3', 'python'] : [chosen];
 }
 
-/** The peer's figures, or one sentence why there are none. */
-async function ask(python: string, task: PeerTask, cancelled: () => boolean, limit: number): Promise<Peer | string> {
+async function ask(python: string, task: PeerTask, cancelled: () => boolean, limit: number): Promise<PeerOutcome> {
   if (cancelled()) throw new CancelledError();
   const child = spawn(python, ['-c', PEER_PROGRAM, JSON.stringify(task)], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [output, errors] = ['', ''];
@@ -81,31 +103,34 @@ async function ask(python: string, task: PeerTask, cancelled: () => boolean, lim
   const timer = setTimeout(() => {
     stop('late');
   }, limit);
-  const failure = await new Promise<string | null>((resolve) => {
+  const failed = await new Promise<PeerFailure | null>((resolve) => {
     child.once('error', (error) => {
-      resolve(messageOf(error));
+      resolve(failure('code' in error && error.code === 'ENOENT' ? 'not-installed' : 'failed', messageOf(error)));
     });
-    child.once('close', (code) => {
-      resolve(code === 0 ? null : `${python} failed: ${lastLine(errors).slice(0, LONGEST_REASON)}`);
+    child.once('close', (code, signal) => {
+      const last = lastLine(errors).slice(0, LONGEST_REASON);
+      const how = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+      resolve(code === 0 ? null : failure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`));
     });
   });
   clearInterval(poll);
   clearTimeout(timer);
   if (end === 'cancelled') throw new CancelledError();
-  if (end === 'late') return `${python} took longer than ${String(limit / 1000)} s`;
-  return failure ?? readAnswer(python, lastLine(output));
+  if (end === 'late') return failure('too-slow', `${python} took longer than ${String(limit / 1000)} s`);
+  return failed ?? readAnswer(python, lastLine(output));
 }
 
-function readAnswer(python: string, line: string): Peer | string {
+function readAnswer(python: string, line: string): PeerOutcome {
   let json: unknown;
   try {
     json = JSON.parse(line);
   } catch {
-    return `${python} printed no figures`;
+    return failure('failed', `${python} printed no figures`);
   }
   const answer = answerSchema.safeParse(json);
-  if (!answer.success) return `${python} printed no figures`;
-  return 'missing' in answer.data ? `${python} has no module ${answer.data.missing.slice(0, 40)}` : answer.data;
+  if (!answer.success) return failure('failed', `${python} printed no figures`);
+  if ('missing' in answer.data) return failure('not-installed', `${python} has no module ${answer.data.missing.slice(0, 40)}`);
+  return { status: 'measured', peer: answer.data };
 }
 
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';

@@ -19,8 +19,25 @@ export interface BenchReport {
   readonly suite: string;
   readonly figures: readonly BenchFigure[];
   readonly hardware: string;
-  /** The programs that stand as peers; null where none is installed, absent where the suite has none. */
+  /** The programs that are the peer; null where none was measured, absent where the suite has none. */
   readonly peer?: string | null;
+  /** What came of the peer; absent where the suite has none. */
+  readonly peerStatus?: PeerStatus;
+  /** Why no peer was measured, in one line; null where one was. */
+  readonly peerReason?: string | null;
+}
+
+export type PeerStatus = 'measured' | 'not-installed' | 'failed' | 'too-slow';
+
+const PEER_WORDS: Readonly<Record<Exclude<PeerStatus, 'measured'>, string>> = {
+  'not-installed': 'peer not installed',
+  failed: 'the peer is installed and failed',
+  'too-slow': 'the peer is installed and was given up',
+};
+
+/** `peer not installed: python3 has no module torch`. */
+export function peerWords({ status, reason }: { readonly status: Exclude<PeerStatus, 'measured'>; readonly reason: string }): string {
+  return `${PEER_WORDS[status]}: ${reason}`;
 }
 
 /** What every suite is told. */

@@ -1,16 +1,18 @@
 /** A report of `c3 bench` as text. */
-import type { BenchFigure, BenchReport } from './report.ts';
+import { peerWords, type BenchFigure, type BenchReport } from './report.ts';
 
 const COLUMNS = ['figure', 'value', 'unit', 'ceiling', 'ratio', 'peer', 'times peer'] as const;
 /** Columns of words; the others hold numbers and end at one place. */
 const WORDS: ReadonlySet<number> = new Set([0, 2]);
 
 /** An aligned table, then the machine and the peers. */
-export function reportTable({ suite, figures, hardware, peer }: BenchReport): string {
+export function reportTable({ suite, figures, hardware, peer, peerStatus, peerReason }: BenchReport): string {
   const rows = [COLUMNS, ...figures.map(cells)];
   const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) => row.map((cell, column) => (WORDS.has(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd());
-  return [`${suite} on ${hardware}`, ...(peer === undefined ? [] : [peer === null ? 'peer not installed' : `peer: ${peer}`]), '', ...lines].join('\n');
+  const failed = peerStatus === undefined || peerStatus === 'measured' ? null : { status: peerStatus, reason: peerReason ?? '' };
+  const beside = failed !== null ? [peerWords(failed)] : peer === undefined || peer === null ? [] : [`peer: ${peer}`];
+  return [`${suite} on ${hardware}`, ...beside, '', ...lines].join('\n');
 }
 
 function cells({ name, value, unit, ceiling, ratio, peer, peerRatio }: BenchFigure): string[] {

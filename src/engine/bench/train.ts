@@ -3,7 +3,7 @@ import { initialParameters } from '../../runtime/model.ts';
 import { BareProducts } from '../../runtime/products.ts';
 import { Trainer } from '../../runtime/trainer.ts';
 import { benchIteration } from './iteration.ts';
-import { measurePeer, type Peer } from './peer.ts';
+import { measurePeer, reportedPeer, type Peer } from './peer.ts';
 import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';
 import { DEVICE, SHAPE, STEP } from './shape.ts';
 import { bareStepper, stepper } from './step.ts';
@@ -17,9 +17,9 @@ export async function benchTrain(options: TeamBenchOptions): Promise<BenchReport
   // First, so that the resident set is that of the run.
   const iteration = await benchIteration(options);
   const { rounds, peerRounds } = options.quick ? QUICK : FULL;
-  const peer = await measurePeer({ suite: 'train', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, ...STEP }, options);
-  const step = await measureStep(rounds, peer, options);
-  return { suite: 'train', figures: [step, ...iteration], hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`), peer: peer?.name ?? null };
+  const measured = await measurePeer({ suite: 'train', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, ...STEP }, options);
+  const step = await measureStep(rounds, measured.peer, options);
+  return { suite: 'train', figures: [step, ...iteration], hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`), ...reportedPeer(measured) };
 }
 
 async function measureStep(rounds: number, peer: Peer | null, options: TeamBenchOptions): Promise<BenchFigure> {

@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import type { WrittenPath } from './help.ts';
-import type { NamedPath } from './keys.ts';
+import { absentPath, type NamedPath } from '../../shared/namedPaths.ts';
 
 export interface Entry {
   readonly name: string;
@@ -38,8 +38,7 @@ export async function entriesBelow(base: string, typed: string, names: NamedPath
 export async function missing(base: string, written: readonly WrittenPath[]): Promise<readonly (WrittenPath & { readonly message: string })[]> {
   const found = await Promise.all(written.map(({ path }) => stat(resolve(base, path)).catch(() => null)));
   return written.flatMap((one, index) => {
-    const wanted = one.names === 'folder' ? 'folder' : 'file';
-    const there = wanted === 'folder' ? found[index]?.isDirectory() : found[index]?.isFile();
-    return there === true ? [] : [{ ...one, message: `There is no such ${wanted}: ${resolve(base, one.path)}` }];
+    const there = one.names === 'folder' ? found[index]?.isDirectory() : found[index]?.isFile();
+    return there === true ? [] : [{ ...one, message: absentPath(one.names, resolve(base, one.path)) }];
   });
 }

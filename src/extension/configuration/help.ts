@@ -2,7 +2,8 @@
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { rangeOf, type Range } from '../../training/checkConfig.ts';
 import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
-import { allKeys, keyAt, type ConfigKey, type NamedPath } from './keys.ts';
+import type { NamedPath } from '../../shared/namedPaths.ts';
+import { allKeys, keyAt, type ConfigKey } from './keys.ts';
 import { choiceMarkdown, defaultWords, keyMarkdown, summaryWords, valueWords } from './keyWords.ts';
 
 export interface Suggestion {

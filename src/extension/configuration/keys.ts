@@ -1,13 +1,11 @@
 /** The keys of a run configuration as the editor's help knows them, read from the schema that runs are started by. */
 import { z } from 'zod';
+import type { NamedPath } from '../../shared/namedPaths.ts';
 import { configSchema } from '../../training/config.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 export type KeyKind = 'section' | 'list' | 'choice' | 'boolean' | 'whole' | 'number' | 'text';
-
-/** What a text names on the disk. */
-export type NamedPath = 'folder' | 'protocol' | 'rows';
 
 export interface Bound {
   readonly value: number;

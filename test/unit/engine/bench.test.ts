@@ -54,10 +54,10 @@ describe('a report as text', () => {
   it('is an aligned table that says what was not measured', () => {
     const figures = [figure('a', 12345.678, 'tokens/s', { ceiling: 20000, ratio: 0.61728 }), figure('a longer name', null, 'ms'), figure('step', 0.0123, 's', { peer: 0.04, peerRatio: 3.2 })];
     assert.equal(
-      reportTable({ suite: 'train', figures, hardware: 'a machine', peer: null }),
+      reportTable({ suite: 'train', figures, hardware: 'a machine', peer: null, peerStatus: 'not-installed', peerReason: 'no Python on PATH' }),
       [
         'train on a machine',
-        'peer not installed',
+        'peer not installed: no Python on PATH',
         '',
         'figure                value  unit      ceiling  ratio  peer  times peer',
         'a                    12,346  tokens/s   20,000   0.62     -           -',
@@ -65,8 +65,10 @@ describe('a report as text', () => {
         'step                  0.012  s               -      -  0.04        3.20',
       ].join('\n'),
     );
-    assert.match(reportTable({ suite: 'x', figures: [], hardware: 'y', peer: 'PyTorch 0' }), /^x on y\npeer: PyTorch 0\n/);
+    assert.match(reportTable({ suite: 'x', figures: [], hardware: 'y', peer: 'PyTorch 0', peerStatus: 'measured' }), /^x on y\npeer: PyTorch 0\n/);
     assert.doesNotMatch(reportTable({ suite: 'x', figures: [], hardware: 'y' }), /peer[: ]+(not|P)/);
+    const failed = reportTable({ suite: 'x', figures: [], hardware: 'y', peer: null, peerStatus: 'failed', peerReason: 'python3 failed: no memory' });
+    assert.match(failed, /^x on y\nthe peer is installed and failed: python3 failed: no memory\n/);
   });
 });
 

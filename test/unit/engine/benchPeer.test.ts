@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { measurePeer, type PeerTask } from '../../../src/engine/bench/peer.ts';
+import { measurePeer, reportedPeer, type Peer, type PeerTask } from '../../../src/engine/bench/peer.ts';
 import { SHAPE } from '../../../src/engine/bench/shape.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-peer-'));
@@ -23,11 +23,18 @@ function python(name: string, body: string): string {
   return path;
 }
 
+interface Measured {
+  readonly peer: Peer | null;
+  readonly reported: ReturnType<typeof reportedPeer>;
+  readonly notes: string;
+}
+
 /** Measures with these Pythons and collects the notes. */
-async function measured(pythons: readonly string[], limit = 20_000): Promise<{ readonly peer: Awaited<ReturnType<typeof measurePeer>>; readonly notes: string }> {
+async function measured(pythons: readonly string[], limit = 20_000): Promise<Measured> {
   const notes: string[] = [];
-  const peer = await measurePeer(TASK, { quick: true, cancelled: () => false, note: (line) => notes.push(line) }, { pythons, limit });
-  return { peer, notes: notes.join('\n') };
+  const options = { quick: true, cancelled: () => false, note: (line: string) => notes.push(line) };
+  const outcome = await measurePeer(TASK, options, { pythons, limit });
+  return { peer: outcome.peer, reported: reportedPeer(outcome), notes: notes.join('\n') };
 }
 
 describe('a peer', () => {
@@ -46,31 +53,40 @@ describe('a peer', () => {
     const nowhere = await measured([join(folder, 'nowhere')]);
     assert.equal(nowhere.peer, null);
     assert.match(nowhere.notes, /peer not installed: .*ENOENT/);
-    const { peer, notes } = await measured([python('bare', `echo '{"missing": "transformers"}'`)]);
+    assert.equal(nowhere.reported.peerStatus, 'not-installed');
+    assert.equal((await measured([])).reported.peerStatus, 'not-installed');
+    const { peer, notes, reported } = await measured([python('bare', `echo '{"missing": "transformers"}'`)]);
     assert.equal(peer, null);
     assert.match(notes, /peer not installed: .*bare has no module transformers/);
+    assert.equal(reported.peerStatus, 'not-installed');
   });
 
-  it('is nothing where it fails or prints no figures', async () => {
+  it('is nothing where it fails or prints no figures, which is another thing than not being installed', async () => {
     const cases: readonly (readonly [string, RegExp])[] = [
-      ['echo first >&2; echo last >&2; exit 3', /failed: last/],
+      ['echo first >&2; echo last >&2; exit 3', /failed with exit code 3: last/],
+      ['kill -9 $$', /failed with signal SIGKILL/],
       ['echo cheap', /printed no figures/],
       [':', /printed no figures/],
       [`echo '{"name": "x", "seconds": {"step": -1}}'`, /printed no figures/],
       [`echo '{"name": "x", "seconds": {"step": "1"}}'`, /printed no figures/],
     ];
     for (const [body, says] of cases) {
-      const { peer, notes } = await measured([python('broken', body)]);
+      // Another name that is not there, before or behind it, does not hide the failure.
+      const { peer, notes, reported } = await measured([join(folder, 'before'), python('broken', body), join(folder, 'behind')]);
       assert.equal(peer, null, body);
       assert.match(notes, says);
+      assert.match(notes, /the peer is installed and failed/);
+      assert.equal(reported.peerStatus, 'failed');
+      assert.match(reported.peerReason ?? '', says);
     }
   });
 
   it('is given up when it takes too long, and ended', async () => {
     const pid = join(folder, 'late');
-    const { peer, notes } = await measured([python('slow', `echo $$ > '${pid}'\nexec sleep 60`)], 500);
+    const { peer, notes, reported } = await measured([python('slow', `echo $$ > '${pid}'\nexec sleep 60`)], 500);
     assert.equal(peer, null);
-    assert.match(notes, /took longer than 0\.5 s/);
+    assert.match(notes, /the peer is installed and was given up: .*took longer than 0\.5 s/);
+    assert.equal(reported.peerStatus, 'too-slow');
     assert.throws(() => process.kill(Number(readFileSync(pid, 'utf8')), 0), { code: 'ESRCH' });
   });
 

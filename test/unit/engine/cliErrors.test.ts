@@ -106,7 +106,7 @@ describe('configurations and data', () => {
     await refuses(folder, [...RUN, '--override', 'stepz=1'], { code: 2, says: /--override stepz: is no known key; did you mean steps\?/ });
     await refuses(folder, [...RUN, '--override', 'steps'], { code: 2, says: /write key\.path=value/ });
     await refuses(folder, [...RUN, '--override', 'protocol=bad.json'], { code: 2, says: /bad\.json.*nobody is called 'b'/ });
-    await refuses(folder, [...RUN, '--override', 'protocol=none.json'], { code: 2, says: /Cannot read .*none\.json.*name an existing protocol file/ });
+    await refuses(folder, [...RUN, '--override', 'protocol=none.json'], { code: 2, says: /--override protocol: There is no such file: .*none\.json\.$/m });
     await refuses(folder, [...RUN, '--override', 'protocol=four.json'], { code: 2, says: /tiny\.c3\.yaml: fanout has 2 numbers where the protocol four has 4 decisions/ });
     await refuses(folder, [...RUN, '--override', 'fanout=[9,9]'], { code: 2, says: /--override fanout: \[9, 9\] needs 81 evaluator calls/ });
     await refuses(folder, ['bench', 'first-run', '--config', 'typo.c3.yaml'], { code: 2, says: /typo\.c3\.yaml, line 2/ });
@@ -128,7 +128,7 @@ describe('configurations and data', () => {
     }
     writeFileSync(join(folder, 'empty.jsonl'), '\n');
     await refuses(folder, [...RUN, '--override', 'task.train_file=empty.jsonl'], { code: 2, says: /empty\.jsonl holds no instances/ });
-    await refuses(folder, [...RUN, '--override', 'task.train_file=none.jsonl'], { code: 2, says: /Cannot read .*none\.jsonl/ });
+    await refuses(folder, [...RUN, '--override', 'task.train_file=none.jsonl'], { code: 2, says: /--override task\.train_file: There is no such file: .*none\.jsonl\.$/m });
     await refuses(folder, [...RUN, '--override', 'task.evaluation_file=train.jsonl'], { code: 2, says: /4 of 4 evaluation questions are also trained on/ });
   });
 });

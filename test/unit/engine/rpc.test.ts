@@ -230,7 +230,7 @@ describe('the engine process', () => {
     const start = (config: string, ...overrides: string[]): Promise<RunSummary> => connection.sendRequest(StartRunRequest, { config: join(folder, config), overrides });
     await assert.rejects(start('none.c3.yaml'), failedWith('input', /Cannot read .*none\.c3\.yaml/));
     await assert.rejects(start('tiny.c3.yaml', 'stepz=1'), failedWith('input', /did you mean steps\?/));
-    await assert.rejects(start('tiny.c3.yaml', 'model=nowhere'), failedWith('model', /Cannot read .*nowhere/));
+    await assert.rejects(start('tiny.c3.yaml', 'model=nowhere'), failedWith('input', /--override model: There is no such folder: .*nowhere\.$/));
     await assert.rejects(connection.sendRequest(TaxonomyRequest, taxonomyOf('none')), failedWith('input', /There is no run none/));
     const replay = (message: number, text: string | null = null, alternatives = 1): Promise<unknown> => connection.sendRequest(ReplayRequest, { message, alternatives, replays: 1, text });
     await assert.rejects(replay(9999), failedWith('input', /There is no message 9999/));

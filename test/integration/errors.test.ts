@@ -1,0 +1,67 @@
+/** Failures that say what to do, and do it at a click. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
+import { type Workbench, workbenchScenarios } from './harness/workbench.ts';
+import { assertQuiet, TINY } from './team.ts';
+
+const AWAY = `${TINY}\n# Not copied yet.\nmodel: models/away\n`;
+const BROKEN = 'title: Broken\nppo:\n  epochs: 0\nmethod: magrop\n';
+
+/** Even root makes no folder there, as in a folder that is read-only for its user. */
+const READ_ONLY = '/sys/c3/c3.sqlite';
+
+const scenario = workbenchScenarios({ files: { 'away.c3.yaml': AWAY, 'broken.c3.yaml': BROKEN } });
+
+/** The rows of the Problems panel. */
+async function problems(workbench: Workbench): Promise<Locator> {
+  await workbench.runCommand('Problems: Focus on Problems View');
+  const panel = workbench.page.locator('.markers-panel');
+  await panel.waitFor();
+  return panel.locator('.monaco-list-row');
+}
+
+async function atLine(workbench: Workbench, file: string, line: number, column: number): Promise<void> {
+  await workbench.tab(file).waitFor();
+  await workbench.statusBarItem(`Ln ${String(line)}, Col ${String(column)}`).waitFor();
+}
+
+scenario('a missing model folder is refused in the words of the Problems panel, and a click opens its line', async (workbench) => {
+  const sentence = `There is no such folder: ${join(workbench.folder, 'models', 'away')}`;
+  await workbench.openFile('away.c3.yaml');
+  await (await problems(workbench)).filter({ hasText: sentence }).waitFor();
+  await workbench.runCommand('View: Close All Editors');
+  await workbench.runCommandAndPick('C3: Start C3 run', 'away.c3.yaml', 'Quick');
+  await workbench.notification(`away.c3.yaml, line 9: model: ${sentence}`).waitFor();
+  await workbench.screenshot('error-model');
+  await workbench.answerNotification(sentence, 'Open line 9');
+  await atLine(workbench, 'away.c3.yaml', 9, 1);
+  await workbench.runCommand('View: Close All Editors');
+});
+
+scenario('a configuration with several problems opens at the first of them', async (workbench) => {
+  await workbench.runCommandAndPick('C3: Start C3 run', 'broken.c3.yaml', 'Quick');
+  await workbench.notification('broken.c3.yaml, line 3: ppo.epochs').waitFor();
+  await workbench.answerNotification('ppo.epochs', 'Open line 3');
+  await atLine(workbench, 'broken.c3.yaml', 3, 3);
+  const rows = await problems(workbench);
+  await rows.filter({ hasText: 'ppo.epochs' }).filter({ hasText: '[Ln 3, ' }).waitFor();
+  await workbench.screenshot('error-first-problem');
+  await workbench.runCommand('View: Close All Editors');
+  await workbench.runCommand('View: Toggle Panel Visibility');
+});
+
+scenario('a read-only place for runs names its setting, and a click opens it', async (workbench) => {
+  await workbench.changeSettings({ 'c3.store.path': READ_ONLY });
+  await workbench.runCommandAndPick('C3: Start C3 run', 'Bundled team', 'Quick');
+  const said = workbench.notification(`The store ${READ_ONLY} or its folder is read-only`);
+  await said.waitFor({ timeout: 120_000 });
+  assert.match(await said.innerText(), /the setting c3\.store\.path/u);
+  await workbench.screenshot('error-read-only');
+  await workbench.answerNotification('is read-only', 'Open setting c3.store.path');
+  const setting = workbench.page.locator('.settings-editor .setting-item').filter({ hasText: 'Where runs are kept' });
+  await setting.waitFor();
+  assert.equal(await setting.locator('input').inputValue(), READ_ONLY);
+  await workbench.screenshot('error-setting');
+  assertQuiet(workbench);
+});
