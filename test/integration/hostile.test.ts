@@ -141,7 +141,7 @@ scenario('the transcript shows text in its rows, in full, among alternatives, in
   const tree = transcript.getByRole('tree');
   await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
   await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, '$(trash)', ...MARKS);
-  const plan = transcript.locator(`${ROW}[aria-label*="1 of 4: 0 <script>"]`);
+  const plan = transcript.locator(`${ROW}[aria-label*="1 of 3: 0 <script>"]`);
   await assertText(plan, ROLE, SCRIPT);
   assert.ok((await plan.getAttribute('aria-label'))?.includes(MARKS[0]));
   assert.ok((await plan.locator('.row-text').textContent())?.includes(MARKS[0]));
@@ -161,7 +161,7 @@ scenario('the transcript shows text in its rows, in full, among alternatives, in
   await transcript.getByRole('searchbox', { name: 'Search messages' }).fill('');
   await plan.click();
   await tree.press('c');
-  await transcript.locator(`${ROW}[aria-label*="2 of 4: 1 <script>"]`).click();
+  await transcript.locator(`${ROW}[aria-label*="2 of 3: 1 <script>"]`).click();
   await tree.press('c');
   await assertText(transcript.getByRole('region', { name: 'Comparison' }), SCRIPT, ROLE, ...MARKS);
   await assertDisarmed(transcript.locator('.comparison .message-text'));
@@ -177,12 +177,12 @@ scenario('the transcript shows text in its rows, in full, among alternatives, in
 
 scenario('a line of a million characters is shown, in full and in the diff editor, and its row stays a row', async (workbench) => {
   const transcript = await openTranscript(workbench);
-  const row = transcript.locator(`${ROW}[aria-label*="3 of 4: xxxx"]`);
+  const row = transcript.locator(`${ROW}[aria-label*="3 of 3: xxxx"]`);
   await row.click();
   await eventually('all of it', async () => (await transcript.locator('.message-text', { hasText: 'xxxxxxxxxx' }).first().evaluate((element) => element.textContent.length)) === LINE);
   assert.equal((await row.boundingBox())?.height, 22);
   await transcript.getByRole('tree').press('c');
-  await transcript.locator(`${ROW}[aria-label*="1 of 4: 0 <script>"]`).click();
+  await transcript.locator(`${ROW}[aria-label*="1 of 3: 0 <script>"]`).click();
   await transcript.getByRole('tree').press('c');
   // The comparison of the scenario before stands here until the new one is drawn.
   await transcript.getByRole('region', { name: 'Comparison' }).getByText(`${(LINE + Array.from(`answer ${HOSTILE}`).length).toLocaleString('en-US')} characters`).waitFor();
