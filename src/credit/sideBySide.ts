@@ -1,14 +1,18 @@
-/** What one message was worth by replacing it, by removing it and against the mean of all, each from the returns of one bucket: buckets are never pooled. */
-import type { Credit } from '../shared/records.ts';
+/** What one message was worth by replacing it, by removing it and against the mean of all, each pooled over the buckets of its own continuation distribution. */
 import type { EstimateName, MessageEstimate } from '../shared/estimates.ts';
+import type { Headline } from '../shared/headline.ts';
+import type { Credit } from '../shared/records.ts';
 import { unmasked } from './aggregate.ts';
-import { creditBucket, type CreditInput } from './creditBucket.ts';
-import { differenceInterval } from './interval.ts';
+import { bettingInterval } from './betting.ts';
+import type { CreditInput } from './creditBucket.ts';
+import type { BucketEvidence } from './pairing.ts';
 
 export interface ComparedAlternative extends CreditInput {
   readonly decision: number;
   readonly text: string;
   readonly finish: 'end' | 'length' | 'typed';
+  /** Its headline in the pool of the bucket. */
+  readonly credit: Headline | null;
 }
 
 export interface ComparedBucket {
@@ -16,57 +20,87 @@ export interface ComparedBucket {
   readonly alternatives: readonly ComparedAlternative[];
 }
 
+/** A message and the empty one in its place, in one bucket. */
+export interface RemovalPair {
+  readonly kept: CreditInput;
+  readonly emptied: CreditInput;
+}
+
 const isReturned = ({ returns }: CreditInput): boolean => unmasked(returns).length > 0;
 export const isEmptied = ({ finish, text }: Pick<ComparedAlternative, 'finish' | 'text'>): boolean => finish === 'typed' && text.trim() === '';
 
+/** Returns lie in [0, 1]; where one does not, their range is not known. */
+const SPAN = 1;
+
 /**
- * The difference between a message's returns and those with nothing in its place, with its interval; n counts both sides.
- * @returns null where either has no return
+ * The difference between a message's returns and those with nothing in its place, pooled over buckets, with its betting interval.
+ *
+ * The empty text is fixed, so every stream that continued both is one independent unit. n counts both sides of these.
+ * @param pairs one of each bucket, in the order of the buckets
+ * @returns null where no stream continued both
  */
-export function removal(kept: CreditInput, emptied: CreditInput): Credit | null {
-  const interval = differenceInterval(unmasked(kept.returns), unmasked(emptied.returns));
-  if (interval === null) return null;
-  const { value, low, high, n, method } = interval;
-  return { estimator: 'remove', value, low, high, n, evaluatorCalls: kept.evaluatorCalls + emptied.evaluatorCalls, interval: method };
+export function removal(pairs: readonly RemovalPair[]): Credit | null {
+  const evidence = pairs.map(({ kept, emptied }) => differencesOf(kept, emptied)).filter(({ units }) => units > 0);
+  const cells = evidence.flatMap((bucket) => bucket.cells);
+  if (cells.length === 0) return null;
+  const value = cells.reduce((sum, cell) => sum + cell, 0) / cells.length;
+  const evaluatorCalls = pairs.reduce((sum, { kept, emptied }) => sum + kept.evaluatorCalls + emptied.evaluatorCalls, 0);
+  const base = { estimator: 'remove', value, n: 2 * cells.length, evaluatorCalls };
+  const isKnown = pairs.every(({ kept, emptied }) => [...unmasked(kept.returns), ...unmasked(emptied.returns)].every((one) => one >= 0 && one <= SPAN));
+  if (!isKnown) return { ...base, low: null, high: null, interval: 'none' };
+  const { low, high } = bettingInterval(evidence, SPAN);
+  return { ...base, low: Math.min(low, value), high: Math.max(high, value), interval: 'betting' };
+}
+
+function differencesOf(kept: CreditInput, emptied: CreditInput): BucketEvidence {
+  const cells = kept.returns.flatMap((value, stream) => {
+    const gone = emptied.returns[stream] ?? null;
+    return value === null || gone === null ? [] : [value - gone];
+  });
+  return { assignments: [cells], cells, units: cells.length };
 }
 
 /**
  * The estimators' words on a message, in the order of their names.
  *
- * Replace and full mean compare it with what was sampled in its context; what a person typed there was not drawn from the policy and is left out.
- * Of several buckets the one with the most returns speaks, of equals the newest.
+ * Replace is its headline credit. The full mean differs from it by the message's own share of the baseline, (C - c) / C with c of C returns its own; what a
+ * person typed was not drawn from the policy and is left out.
+ * @param headline the credit that the message shows
  * @param buckets of the message's own continuation distribution, oldest first; those without it do not count
  */
-export function sideBySide(message: number, buckets: readonly ComparedBucket[]): readonly MessageEstimate[] {
+export function sideBySide(message: number, headline: Headline | null, buckets: readonly ComparedBucket[]): readonly MessageEstimate[] {
   const found = buckets.flatMap(({ id, alternatives }) => {
     const own = alternatives.find(({ decision }) => decision === message);
     return own === undefined || !isReturned(own) ? [] : [{ id, own, alternatives }];
   });
   const empty = found.some(({ own }) => own.text.trim() === '');
-  const sampled = found.map(({ id, own, alternatives }) => ({ id, own, group: alternatives.filter((one) => one === own || one.finish !== 'typed') }));
-  const replaced = best(sampled.filter(({ own, group }) => group.some((one) => one !== own && isReturned(one))), ({ group }) => returnsIn(group));
-  const removed = best(found.flatMap(({ id, own, alternatives }) => {
+  const compared = found.filter(({ own, alternatives }) => alternatives.some((one) => one !== own && one.finish !== 'typed' && isReturned(one)));
+  const removals = found.flatMap(({ id, own, alternatives }) => {
     const emptied = empty ? undefined : alternatives.find((one) => isEmptied(one) && isReturned(one));
-    return emptied === undefined ? [] : [{ id, own, emptied }];
-  }), ({ own, emptied }) => returnsIn([own, emptied]));
-  const against = (name: EstimateName, estimator: 'loo' | 'full_mean'): MessageEstimate => {
-    const credit = replaced === undefined ? null : creditBucket(replaced.group, estimator)[replaced.group.indexOf(replaced.own)] ?? null;
-    return estimateOf(name, replaced?.id, credit, 'no other message was sampled in its place and continued to a return');
-  };
+    return emptied === undefined ? [] : [{ id, kept: own, emptied }];
+  });
+  const replaced = headline === null || headline.verdict === 'alone' ? null : headline;
+  const alone = 'no other message was sampled in its place and continued to a return';
   return [
-    against('replace', 'loo'),
-    estimateOf('remove', removed?.id, removed === undefined ? null : removal(removed.own, removed.emptied), empty ? 'the message is empty already' : 'it was not replayed with nothing in its place'),
-    against('fullMean', 'full_mean'),
+    estimateOf('replace', compared.at(-1)?.id, replaced, alone),
+    estimateOf('remove', removals.at(-1)?.id, removal(removals), empty ? 'the message is empty already' : 'it was not replayed with nothing in its place'),
+    estimateOf('fullMean', compared.at(-1)?.id, replaced === null ? null : fullMean(replaced, compared), alone),
   ];
 }
 
-function estimateOf(name: EstimateName, bucket: number | undefined, credit: Credit | null, reason: string): MessageEstimate {
-  return credit === null || bucket === undefined ? { name, bucket: null, credit: null, reason } : { name, bucket, credit, reason: null };
+function fullMean(headline: Headline, buckets: readonly { readonly own: ComparedAlternative; readonly alternatives: readonly ComparedAlternative[] }[]): Credit {
+  let own = 0;
+  let all = 0;
+  for (const bucket of buckets) {
+    own += unmasked(bucket.own.returns).length;
+    for (const one of bucket.alternatives) if (one === bucket.own || one.finish !== 'typed') all += unmasked(one.returns).length;
+  }
+  const share = all === 0 ? 0 : (all - own) / all;
+  const scaled = (value: number | null): number | null => (value === null ? null : value * share);
+  const { value, low, high, n, evaluatorCalls, interval } = headline;
+  return { estimator: 'full_mean', value: value * share, low: scaled(low), high: scaled(high), n, evaluatorCalls, interval };
 }
 
-const returnsIn = (group: readonly CreditInput[]): number => group.reduce((sum, { returns }) => sum + unmasked(returns).length, 0);
-
-/** The last of the largest. */
-function best<Item>(items: readonly Item[], size: (item: Item) => number): Item | undefined {
-  return items.reduce<Item | undefined>((found, item) => (found === undefined || size(item) >= size(found) ? item : found), undefined);
+function estimateOf(name: EstimateName, bucket: number | undefined, credit: Credit | null, reason: string): MessageEstimate {
+  return credit === null ? { name, bucket: null, credit: null, reason } : { name, bucket: bucket ?? null, credit, reason: null };
 }

@@ -12,6 +12,8 @@ import { extractAnswer } from '../evaluate/math/extract.ts';
 import { OTHER_DISTRIBUTION } from '../shared/continuation.ts';
 import { drawsOf } from '../shared/draws.ts';
 import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../shared/evaluations.ts';
+import { headlineJson, type HeadlineJson } from '../shared/headline.ts';
+import { beginning } from '../shared/visible.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { BucketOrigin, Interval, Sampling } from '../shared/records.ts';
 import type { StoreReader } from '../store/types.ts';
@@ -53,6 +55,8 @@ export interface Diagnosis {
   readonly evaluations: readonly EvaluationPoint[];
   readonly byRole: Readonly<Record<string, { readonly contexts: number; readonly fidelity: Interval | null; readonly variance: Interval | null; readonly influence: Interval | null }>>;
   readonly signals: readonly ReviewSignal[];
+  /** The run's own messages with the clearest headline credits, clearest first. */
+  readonly clearest: readonly (HeadlineJson & { readonly message: number; readonly role: string; readonly text: string })[];
   /** Why what is null was not measured. */
   readonly reasons: Readonly<Record<string, string>>;
 }
@@ -112,8 +116,20 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
     evaluations: evaluationCurve(evaluationsOf(store.run(run), store.evaluations(run))),
     byRole: byRole(buckets, estimator),
     signals: signalsOf(store, run, buckets, estimator),
+    clearest: clearestOf(store, run),
     reasons,
   };
+}
+
+/** Messages that are named one by one, and characters of each. */
+const CLEAREST = 20;
+const PREVIEW = 240;
+
+function clearestOf(store: StoreReader, run: string): Diagnosis['clearest'] {
+  return store.clearestMessages(run, CLEAREST).map(({ message, credit }) => {
+    const { eventType, text } = store.message(message);
+    return { message, role: eventType, text: beginning(text, PREVIEW), ...headlineJson(credit) };
+  });
 }
 
 function bucketsFor(store: StoreReader, run: string, { origin, protocol }: DiagnoseSettings): { readonly origin: BucketOrigin; readonly buckets: StoredBucket[]; readonly others: number; readonly sample: unknown } {

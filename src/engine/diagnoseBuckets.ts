@@ -43,7 +43,7 @@ function* measured(store: StoreReader, page: readonly (readonly [BucketView, Dia
   // A file may hold other numbers of next messages than of returns, so that not each of them ends a replay.
   for (const [view] of page.filter(([, row]) => row !== null && row.source !== null)) for (const { decision } of view.alternatives) replies.set(decision, store.children(decision).map(({ text }) => text));
   for (const [view, row] of page) {
-    const alternatives = view.alternatives.map(({ text, returns, decision, evaluatorCalls, credit }): DiagnosticAlternative => {
+    const alternatives = view.alternatives.map(({ text, returns, decision, evaluatorCalls, bucketCredit: credit }): DiagnosticAlternative => {
       return { text, returns, next: replies.get(decision) ?? [], evaluatorCalls, credit: credit?.estimator === 'mappo' ? credit.value : null };
     });
     const original = view.alternatives.findIndex((alternative) => alternative.original);

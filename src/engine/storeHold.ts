@@ -5,6 +5,7 @@
 import { unlessCancelled } from '../replay/arrivals.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { HolderPurpose } from '../shared/storeHolder.ts';
+import { HEADLINE_RULE } from './headlines.ts';
 import { openStoreWhenFree, othersWait } from '../store/waiting.ts';
 import type { StoreWriter } from '../store/writer.ts';
 
@@ -91,7 +92,7 @@ export class StoreHold {
   }
 
   private async take(purpose: HolderPurpose, cancelled: () => boolean): Promise<StoreWriter> {
-    const store = await openStoreWhenFree(this.path, { purpose }, { cancelled, onWaiting: (words) => { for (const listener of this.listeners) listener(words); } });
+    const store = await openStoreWhenFree(this.path, { purpose, headlines: HEADLINE_RULE }, { cancelled, onWaiting: (words) => { for (const listener of this.listeners) listener(words); } });
     try {
       // Whoever has the lock is the only one who runs anything: a run that still says so was left by a process that is gone.
       store.markInterrupted();

@@ -1,6 +1,7 @@
 /** Results in words, for people at a terminal. */
 import { continuationWords, ownWords } from '../shared/continuation.ts';
 import { ESTIMATE_WORDS, type MessageEstimate } from '../shared/estimates.ts';
+import { sentence, type Headline } from '../shared/headline.ts';
 import { oneLine } from '../shared/oneLine.ts';
 import type { Alternative, BucketView, Credit, Instance, Interval, Ledger, Message, RunSummary, Tokens } from '../shared/records.ts';
 
@@ -24,11 +25,12 @@ function points(interval: Interval | null): string {
   return `${signed(interval.value)} points [${signed(interval.low)}, ${signed(interval.high)}]`;
 }
 
-export function creditWords(credit: Credit | null): string {
+export function creditWords(credit: Credit | Headline | null): string {
   if (credit === null) return 'not measured';
+  if ('verdict' in credit && credit.verdict === 'alone') return `not measured: ${sentence(credit)}`;
   const signed = (value: number): string => `${value >= 0 ? '+' : ''}${value.toFixed(3)}`;
   const bounds = credit.low === null || credit.high === null ? 'no interval' : `[${signed(credit.low)}, ${signed(credit.high)}]`;
-  return `${signed(credit.value)} ${bounds}, n ${String(credit.n)}, ${String(credit.evaluatorCalls)} calls`;
+  return `${signed(credit.value)} ${bounds}, n ${String(credit.n)}, ${String(credit.evaluatorCalls)} calls${'verdict' in credit ? `, ${sentence(credit)}` : ''}`;
 }
 
 /** Calls that an interruption lost are no part of the run's own. */
@@ -70,7 +72,7 @@ export function summaryWords(summary: RunSummary): string {
 
 /** What a message was worth by each estimator, one line each. */
 export function estimateLines(estimates: readonly MessageEstimate[]): readonly string[] {
-  return estimates.map(({ name, credit, bucket, reason }) => `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}, bucket ${String(bucket)}`}`);
+  return estimates.map(({ name, credit, bucket, reason }) => `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}${bucket === null ? '' : `, newest bucket ${String(bucket)}`}`}`);
 }
 
 /** Characters of a question or a message where it is shown with little beside it. */

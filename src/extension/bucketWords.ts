@@ -1,12 +1,14 @@
 /** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
 import * as figures from '../shared/figures.ts';
-import type { Alternative, Credit } from '../shared/records.ts';
+import { isDecided, sentence, type Headline } from '../shared/headline.ts';
+import type { Alternative } from '../shared/records.ts';
 import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../shared/continuation.ts';
 import { distanceOf, type BucketFilter, type BucketKind, type BucketOrder, type RankedBucket } from '../shared/rankings.ts';
 import { oneLine } from './runWords.ts';
 
 /** What each order is called, and what it means. */
 export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; readonly detail: string }>> = {
+  clearest: { label: 'Clearest credit', detail: 'First the messages whose credit is decided, those whose interval stays furthest from 0 before the others; then those nearest to a decision.' },
   credit: { label: 'Largest credit', detail: 'The message whose credit is furthest from 0, up or down, stands first.' },
   spread: { label: 'Spread of returns', detail: 'Where the returns of one context lie furthest apart (standard deviation).' },
   distance: { label: 'Replace against remove', detail: 'Where another message and no message at all say the most different things about what it was worth. Measured by replaying with an empty text.' },
@@ -60,20 +62,23 @@ export function bucketDescription(ranked: RankedBucket, order: BucketOrder): str
 /** The figure that a bucket is ranked by; what was not measured says so. */
 export function figureOf({ credit, spread, removal }: RankedBucket, order: BucketOrder): string {
   switch (order) {
-    case 'credit': return credit === null ? 'credit not measured' : signed(credit.value);
+    case 'clearest':
+    case 'credit': return credit === null ? 'credit not measured' : credit.verdict === 'alone' ? sentence(credit) : signed(credit.value);
     case 'spread': return spread === null ? 'spread not measured' : `±${spread.toFixed(2)}`;
     case 'distance': return removal === null ? 'remove not measured' : `${distanceOf(removal).toFixed(2)} apart`;
   }
 }
 
 function isMeasured({ credit, spread, removal }: RankedBucket, order: BucketOrder): boolean {
-  return { credit, spread, distance: removal }[order] !== null;
+  const measured = credit?.verdict === 'alone' ? null : credit;
+  return { clearest: measured, credit: measured, spread, distance: removal }[order] !== null;
 }
 
 /** What the figure rests on. */
 function basisOf({ credit, spread, returns, removal }: RankedBucket, order: BucketOrder): readonly string[] {
   switch (order) {
-    case 'credit': return credit === null ? [] : [`n = ${String(credit.n)}`];
+    case 'clearest': return credit === null || credit.verdict === 'alone' ? [] : [isDecided(credit) ? sentence(credit) : 'undecided', `n = ${String(credit.n)}`];
+    case 'credit': return credit === null || credit.verdict === 'alone' ? [] : [`n = ${String(credit.n)}`];
     case 'spread': return spread === null ? [] : [`${String(returns)} returns`];
     case 'distance': return removal === null ? [] : [`replace ${signed(removal.replace)}, remove ${signed(removal.remove)}`];
   }
@@ -107,17 +112,20 @@ function spoken(ranked: RankedBucket, order: BucketOrder): string {
   return `${ORDERS[order].label}: ${[figureOf(ranked, order).replace('±', ''), ...basisOf(ranked, order)].join(', ')}`;
 }
 
-/** Credit with its interval and its cost. */
-export function creditWords({ value, low, high, n, evaluatorCalls, estimator }: Credit): string {
+/** Credit with its interval, its cost and what it says. */
+export function creditWords(credit: Headline): string {
+  const { value, low, high, n, effectiveN, evaluatorCalls, verdict } = credit;
+  if (verdict === 'alone') return `credit not measured: ${sentence(credit)}`;
   const interval = low === null || high === null ? 'no interval' : `95 % ${signed(low)} to ${signed(high)}`;
-  return `credit ${signed(value)} (${estimator}), ${interval}, n = ${String(n)}, ${String(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
+  const cost = `${String(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
+  return `credit ${signed(value)}, ${interval}, ${sentence(credit)}, n = ${String(n)} (${String(effectiveN)} independent), ${cost}`;
 }
 
 /** What a message of a bucket was worth and returned. */
 export function alternativeLabel({ credit, returns }: Alternative): string {
   const scored = returns.filter((value): value is number => value !== null);
   const mean = scored.length === 0 ? 'return not measured' : `return ${(scored.reduce((sum, value) => sum + value, 0) / scored.length).toFixed(2)}`;
-  return `${credit === null ? 'credit not measured' : signed(credit.value)}, ${mean}`;
+  return `${credit === null || credit.verdict === 'alone' ? 'credit not measured' : signed(credit.value)}, ${mean}`;
 }
 
 /** What stands beside that. */

@@ -35,7 +35,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.store = store;
     this.memory = memory;
     this.run = memory.get<string | null>(RUN_KEY, null);
-    this.order = BUCKET_ORDERS.find((known) => known === memory.get(ORDER_KEY)) ?? 'credit';
+    this.order = BUCKET_ORDERS.find((known) => known === memory.get(ORDER_KEY)) ?? 'clearest';
     const kept = memory.get<unknown>(FILTER_KEY);
     this.filter = isBucketFilter(kept) ? kept : ALL_BUCKETS;
     this.disposables.add(store.onDidChange(() => { this.changed.fire(undefined); }));

@@ -1,6 +1,7 @@
 /** Links into a store: what they look like, and where they lead. They come from outside, so nothing in them is believed unseen. */
 import { relative, resolve } from 'node:path';
 import { C3Error } from '../shared/errors.ts';
+import { clearOf, distanceToDecision, type Headline } from '../shared/headline.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 /** What a link, a report or a menu is about. Numbers of messages and buckets are those of one store; their run tells whether it is the same. */
@@ -72,9 +73,10 @@ export function placeOf(reader: Pick<StoreReader, 'run' | 'message' | 'bucketVie
   }
 }
 
-/** The message that a bucket is about: the one that was asked about, else the one of the largest credit, as the side bar opens it, else the first. */
+/** The message that a bucket is about: the one that was asked about, else the one of the clearest credit, as the side bar opens it, else the first. */
 export function messageOfBucket(reader: Pick<StoreReader, 'bucketView'>, id: number): number | null {
   const { message, alternatives } = reader.bucketView(id);
-  const largest = alternatives.reduce<number>((most, { credit }) => Math.max(most, Math.abs(credit?.value ?? 0)), 0);
-  return message ?? (alternatives.find(({ credit }) => credit !== null && Math.abs(credit.value) === largest) ?? alternatives[0])?.decision ?? null;
+  const rank = (credit: Headline | null): number => (credit === null || credit.verdict === 'alone' ? -Infinity : Math.abs(clearOf(credit)) || -(distanceToDecision(credit) ?? Infinity));
+  const best = alternatives.reduce<number>((most, { credit }) => Math.max(most, rank(credit)), -Infinity);
+  return message ?? (alternatives.find(({ credit }) => best > -Infinity && rank(credit) === best) ?? alternatives[0])?.decision ?? null;
 }

@@ -41,6 +41,9 @@ const ALTERNATIVES_SHOWN = 100;
 
 type ReplayMessage = Extract<TranscriptToHost, { type: 'replay' }>;
 
+/** Milliseconds that the status bar says which message was gone to. */
+const SHORTLY = 5000;
+
 export class TranscriptPanel {
   readonly panel: WebviewPanel;
   private readonly services: Services;
@@ -65,7 +68,7 @@ export class TranscriptPanel {
   private cancellation: CancellationTokenSource | null = null;
   /** The messages whose branches are compared. */
   private compared: { readonly left: number; readonly right: number } | null = null;
-  /** The message that cost the most, and the one of whose episode it was: while it is selected, that episode is meant. */
+  /** The lowest-credit message, and the one of whose episode it was: while it is selected, that episode is meant. */
   private costliest: { readonly message: number; readonly of: number | null } | null = null;
 
   constructor(panel: WebviewPanel, services: Services, target: TranscriptTarget, selected: number | null) {
@@ -119,7 +122,7 @@ export class TranscriptPanel {
     this.door.post({ type: 'focus' });
   }
 
-  /** Selects the message that cost the most: of the episode of the selected message, else of the transcript. @param orSay whether to say so where there is none */
+  /** Selects the lowest-credit message, or the clearest candidate: of the episode of the selected message, else of the transcript. @param orSay whether to say which, or that there is none */
   goToCostliestMessage({ orSay = true }: { readonly orSay?: boolean } = {}): void {
     this.guarded(() => {
       const of = this.costliest !== null && this.costliest.message === this.selected ? this.costliest.of : this.selected;
@@ -128,8 +131,9 @@ export class TranscriptPanel {
         if (orSay) void window.showInformationMessage(found);
         return;
       }
-      this.costliest = { message: found, of };
-      this.show(this.target, found);
+      this.costliest = { message: found.message, of };
+      this.show(this.target, found.message);
+      if (orSay) window.setStatusBarMessage(found.words, SHORTLY);
     });
   }
 

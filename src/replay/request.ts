@@ -130,6 +130,15 @@ class Replaying {
   }
 
   async execute(): Promise<BucketView> {
+    try {
+      return await this.fill();
+    } finally {
+      // What arrived before a cancel or a failure counts too.
+      this.dependencies.store.refreshHeadlines();
+    }
+  }
+
+  private async fill(): Promise<BucketView> {
     const { store } = this.dependencies;
     const { branch } = this;
     const original = this.storedNode(branch.instance, this.decision, branch.node);
@@ -148,7 +157,7 @@ class Replaying {
     if (!this.terminal) await this.continueAll(alternatives, control);
     const credited = this.credits();
     store.transaction(() => {
-      for (const { decision, credit } of credited.alternatives) if (credit !== null) store.insertCredit(this.bucket, decision, credit);
+      for (const { decision, bucketCredit } of credited.alternatives) if (bucketCredit !== null) store.insertCredit(this.bucket, decision, bucketCredit);
     });
     this.report(true);
     return store.bucketView(this.bucket);
@@ -281,11 +290,12 @@ class Replaying {
     return this.terminal ? 1 : this.request.replays;
   }
 
-  /** The bucket so far, with the credits that its returns give. */
+  /** The bucket so far, with the credits that its returns give, beside the headlines that they have a part in. */
   private credits(): BucketView {
+    this.dependencies.store.refreshHeadlines();
     const view = this.dependencies.store.bucketView(this.bucket);
     const credits = this.dependencies.credit(view.alternatives);
-    return { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, credit: credits[index] ?? null })) };
+    return { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, bucketCredit: credits[index] ?? null })) };
   }
 
   private report(last = false): void {

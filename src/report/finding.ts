@@ -9,6 +9,7 @@ import { OTHER_MODEL, type Alternative, type BucketView, type Credit, type Messa
 import { shownStatus } from '../shared/runStatus.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
+import { estimatesOf, reportedCredit } from './estimates.ts';
 import { BRANCHES, ownBranches, pathTo, replayedBranches, reportedMessage, shapeOf, type Shape } from './branches.ts';
 import { REPORT_VERSION, type Continuation, type Cost, type EstimatedCredit, type FindingReport, type ReportedAlternative, type ReportedBucket, type ReportedRun, type Verified } from './types.ts';
 
@@ -38,7 +39,8 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   allowance.omit('older replays of this message', requests.length - REQUESTS);
   const shown = [...all.filter(({ origin }) => origin !== 'request'), ...requests.slice(-REQUESTS).reverse()];
   // What stands first has the first claim on the room that there is.
-  const said = { ...reportedMessage(message, allowance), return: message.return, leaves: message.leaves, sampling: decision.sampling, snapshot: decision.snapshot, environment: store.environment(decision.environment) };
+  const credits = { credit: reportedCredit(message.credit), trainingCredit: message.trainingCredit, estimates: estimatesOf(message, all) };
+  const said = { ...reportedMessage(message, allowance), ...credits, return: message.return, leaves: message.leaves, sampling: decision.sampling, snapshot: decision.snapshot, environment: store.environment(decision.environment) };
   const context = { key: decision.contextKey, tokens: decision.promptTokens, reusedTokens: Math.min(decision.promptTokens, decision.reusedTokens), text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS) };
   const instance = { uid: uid.slice(0, 2000), question: allowance.excerpt(question, QUESTION_CHARACTERS), answer: allowance.excerpt(answer, QUESTION_CHARACTERS), source: source.slice(0, 2000), level };
   const path = pathTo(store, message, null, allowance);
@@ -98,8 +100,8 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
     allowance.omit(BRANCHES, own.length - BRANCHES_EACH);
     // A training bucket may have replays of its own; else the episodes below an alternative are what continued it.
     const branches = replays.length === 0 && origin === 'training' ? ownBranches(store, message, shape(message), BRANCHES_EACH, allowance) : replayedBranches(store, message, own.slice(0, BRANCHES_EACH), verdicts, allowance);
-    const { index: at, original, returns, evaluatorCalls, verification } = alternative;
-    return { ...said, index: at, original, returns, evaluatorCalls, credits: credits.get(alternative.decision) ?? [], verification, branches };
+    const { index: at, original, returns, evaluatorCalls, credit, verification } = alternative;
+    return { ...said, index: at, original, returns, evaluatorCalls, credit: reportedCredit(credit), credits: credits.get(alternative.decision) ?? [], verification, branches };
   });
   const counted = origin === 'training' ? messages.flatMap((message) => shape(message).below(message.id)) : shapeMessages(store, bucket);
   return {
@@ -130,7 +132,7 @@ function creditsOf(store: Pick<StoreReader, 'credits'>, { id, alternatives }: Bu
 function removalOf({ alternatives }: BucketView): Credit | null {
   const original = alternatives.find((alternative) => alternative.original);
   const empty = alternatives.find(isEmptied);
-  return original === undefined || empty === undefined ? null : removal(original, empty);
+  return original === undefined || empty === undefined ? null : removal([{ kept: original, emptied: empty }]);
 }
 
 function continuationOf(store: StoreReader, bucket: BucketView, replays: readonly Replay[], asked: Message): Continuation {

@@ -1,10 +1,13 @@
 /** A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out. */
 import { DRAWS_WORDS } from '../shared/draws.ts';
+import { ESTIMATE_WORDS } from '../shared/estimates.ts';
+import type { Credit } from '../shared/records.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
 import { facts, figure, page, table } from './page.ts';
 import { beginning, costWords, creditBounds, estimatorName, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
-import type { Branch, Continuation, EstimatedCredit, FindingReport, ReportedAlternative, ReportedBucket, ReportedMessage } from './types.ts';
+import type { Branch, Continuation, EstimatedCredit, FindingReport, ReportedAlternative, ReportedBucket, ReportedCredit, ReportedMessage, MeasuredCredit } from './types.ts';
 import { compact, count, escaped, NOT_MEASURED, returned, signed } from './words.ts';
+import { measuredCredit } from './estimates.ts';
 import { samplingWords } from './finding.ts';
 
 /** Bars of one picture; the table below it has all. */
@@ -39,19 +42,15 @@ ${READING}`;
 }
 
 /** The one sentence to take away. */
-function leadWords(report: FindingReport): string {
-  const all = worths(report).filter(({ bucket }) => bucket.continuation.other === null);
-  const byReplacing = all.filter(({ credit }) => credit.estimator === 'loo');
-  // Of those with the most returns the newest.
-  const found = (byReplacing.length === 0 ? all : byReplacing).toSorted((a, b) => b.credit.n - a.credit.n)[0];
-  if (found === undefined) return 'What this message was worth was not measured: it has no alternatives with a return.';
-  const { credit, bucket } = found;
-  const clear = credit.low !== null && credit.high !== null && (credit.low > 0 || credit.high < 0);
-  const others = bucket.alternatives.length - 1;
-  const against = others === 1 ? 'one other message' : `${count(others)} other messages`;
-  const open = credit.low === null ? 'How sure that is cannot be told from so few returns' : 'The interval holds 0, so whether it helped or hurt is open';
-  const verdict = clear ? `It ${credit.value > 0 ? 'helped' : 'hurt'}` : open;
-  return `Credit <strong>${signed(credit.value)}</strong> ${creditBounds(credit)} against ${against} in the same context, n ${count(credit.n)}. ${verdict}.`;
+function leadWords({ message: { credit } }: FindingReport): string {
+  if (credit === null) return 'What this message was worth was not measured: it has no alternatives with a return.';
+  if (credit.value === null) return `What this message was worth was not measured: ${escaped(credit.sentence, 200)}.`;
+  return `Credit <strong>${signed(credit.value)}</strong> ${creditBounds(credit)} against the other messages in the same context, n ${count(credit.n)} (${count(credit.effectiveN)} independent). ${verdictWords(credit)}`;
+}
+
+function verdictWords({ verdict, sentence }: ReportedCredit): string {
+  if (verdict === 'helped' || verdict === 'hurt') return `It ${verdict}.`;
+  return `Whether it helped or hurt is ${escaped(sentence, 200)}.`;
 }
 
 interface Worth {
@@ -72,11 +71,25 @@ function worths({ buckets, message }: FindingReport): readonly Worth[] {
 }
 
 function worthTable(report: FindingReport): string {
+  const { estimates, trainingCredit } = report.message;
+  const rows = estimates.map(({ name, credit, reason }) => {
+    const { label, detail } = ESTIMATE_WORDS[name];
+    const head = `<th scope="row" title="${escaped(detail, 300)}">${label}${name === 'replace' ? ' (its credit)' : ''}</th>`;
+    return credit === null ? `<tr>${head}<td colspan="5" class="none">${NOT_MEASURED}: ${escaped(reason ?? '', 200)}</td></tr>` : `<tr>${head}${figuresOf(credit)}</tr>`;
+  });
+  const trained = trainingCredit === null ? [] : [`<tr><th scope="row">Training credit (${estimatorName(trainingCredit)})</th>${figuresOf(trainingCredit)}</tr>`];
+  const pooled = table('What the message was worth', ['', 'credit', '95 % interval', 'method', 'n', 'evaluator calls'], [...rows, ...trained], 'numbers');
+  return `${pooled}<p class="note">Replace, remove and full mean are pooled over everything that was replayed in this context as the message was made. The training credit is the run\u2019s own record.</p>${bucketWorths(report)}`;
+}
+
+const figuresOf = (credit: Credit): string => `<td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td>`;
+
+/** What each bucket says by itself. */
+function bucketWorths(report: FindingReport): string {
   const all = worths(report);
-  if (all.length === 0) return `<p class="none">${NOT_MEASURED}: there are not two alternatives with a return to compare.</p>`;
-  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td><td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td><td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
-  const missing = all.some(({ bucket, credit }) => credit.estimator === 'remove' && bucket.continuation.other === null) ? '' : `<p class="note">Remove (empty message): ${NOT_MEASURED}, as it was never replayed with nothing in its place.</p>`;
-  return `${table('What the message was worth', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}${missing}`;
+  if (all.length === 0) return '';
+  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td>${figuresOf(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
+  return `<details><summary>Each bucket by itself</summary>${table('What each bucket says of the message', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}</details>`;
 }
 
 function bucketName({ origin, iteration, bucket }: ReportedBucket): string {
@@ -90,8 +103,7 @@ function bucketSection(bucket: ReportedBucket, message: number): string {
   const labelOf = (alternative: ReportedAlternative): string => `${alternative.message === message ? '\u25b8 ' : ''}${String(alternative.index)}: ${alternative.text.text.trim() === '' ? 'empty' : alternative.text.text}`;
   const shown = alternatives.slice(0, BARS);
   const drawn = barsPicture(`${id}-credit`, `Credit of the alternatives of ${bucketName(bucket)}`, shown.map((alternative) => ({ label: labelOf(alternative), value: mainCredit(alternative) })), (value) => signed(value), 'credit');
-  const estimator = alternatives.map(mainCredit).find((credit) => credit !== null);
-  const note = `${estimator === undefined ? 'Credit' : `Credit by ${estimatorName(estimator)}`}, 95 % interval across. \u25b8 is the message itself.${alternatives.length > BARS ? ` The first ${String(BARS)} of ${count(alternatives.length)}.` : ''}`;
+  const note = `Credit, pooled over all buckets that were continued as this one; 95 % interval across. \u25b8 is the message itself.${alternatives.length > BARS ? ` The first ${String(BARS)} of ${count(alternatives.length)}.` : ''}`;
   return `<section id="${id}"><h2>${bucketName(bucket)}</h2>
 ${facts([['Drawn with', continuation.draws === null ? 'nothing to compare' : DRAWS_WORDS[continuation.draws]], ['Continued by', continuedBy(continuation)], ['Re-executed', verified === null ? 'it has no replays' : verifiedWords(verified)], ['Cost', costWords(cost)]])}
 <p class="note">${escaped(continuation.assumption, 1000)}</p>
@@ -100,10 +112,8 @@ ${alternativesTable(alternatives, message)}
 ${alternatives.map((alternative) => alternativePart(alternative, message)).join('')}</section>`;
 }
 
-/** Leave-one-out where there is one; else what the run's own method says. */
-function mainCredit({ credits }: ReportedAlternative): EstimatedCredit | null {
-  return credits.find(({ estimator, stored }) => estimator === 'loo' && stored) ?? credits.find(({ stored }) => stored) ?? credits[0] ?? null;
-}
+/** The headline, which is the same wherever the message stands; of one that stands alone there is nothing to draw. */
+const mainCredit = ({ credit }: ReportedAlternative): MeasuredCredit | null => measuredCredit(credit);
 
 function alternativesTable(alternatives: readonly ReportedAlternative[], message: number): string {
   const lines = alternatives.map((alternative) => {
@@ -111,7 +121,7 @@ function alternativesTable(alternatives: readonly ReportedAlternative[], message
     const credit = mainCredit(alternative);
     const measured = returns.filter((value) => value !== null);
     const mean = measured.length === 0 ? NOT_MEASURED : returned(measured.reduce((sum, value) => sum + value, 0) / measured.length);
-    return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${String(index)}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
+    return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${String(index)}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
   });
   return table('Alternatives', ['', 'what is said', 'mean return', 'credit', 're-executed'], lines, 'second-left last-left');
 }
@@ -153,8 +163,8 @@ function environmentWords({ runtime, provider, device, threads, platform }: Find
 }
 
 const READING = `<section class="reading"><h2>How to read this page</h2><dl>
-<dt>Credit</dt><dd>The mean return of an alternative less a baseline made of the alternatives in exactly the same context. Replace (leave-one-out): the mean of the others. Replace (full mean): the mean of all, itself among them. Remove: the mean return with nothing said in its place.</dd>
-<dt>Intervals</dt><dd>95 %, of a difference of two samples: Newcombe\u2019s where all returns are 0 or 1, Welch\u2019s otherwise, none where none can be estimated. n counts the returns behind it. One that holds 0 leaves open whether the message helped or hurt.</dd>
+<dt>Credit</dt><dd>The expected return of a message less that of the policy\u2019s own messages in exactly the same context, pooled over everything that was replayed there under the same weights and temperature. Replace (leave-one-out): against the others; what a person typed is in no baseline. Full mean: against all, itself among them. Remove: against nothing said in its place.</dd>
+<dt>Intervals</dt><dd>95 %. Betting: a confidence sequence of paired differences, valid however often one looks while replays are added. Of a single bucket\u2019s record: Newcombe\u2019s where all returns are 0 or 1, Welch\u2019s otherwise. n counts distinct results; copies that cannot differ count once. One that holds 0 leaves open whether the message helped or hurt.</dd>
 <dt>Masked</dt><dd>The evaluator itself failed: no return, and never a 0.</dd>
 <dt>Re-executed</dt><dd>A replay that is executed again must give the same tokens and the same return. Identical: it did. Different: it did not, at the token that is named. Not comparable: nothing can be said, for the reason that is named.</dd>
 <dt>Random numbers</dt><dd>Common: replay m of each alternative drew the same numbers, so that chance cancels in their difference. Independent: each drew its own.</dd>

@@ -2,8 +2,9 @@
 import { meanInterval } from '../credit/interval.ts';
 import { evaluationCurve, evaluationsOf } from '../shared/evaluations.ts';
 import type { Episode, Interval, Ledger, Step } from '../shared/records.ts';
-import type { RunCredit, StoreReader } from '../store/types.ts';
+import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
+import { measuredCredit, reportedCredit } from './estimates.ts';
 import { keyOf, reportedRun } from './finding.ts';
 import { REPORT_VERSION, type Cost, type CreditedMessage, type ReportedStep, type RoleCredits, type RunReport } from './types.ts';
 
@@ -26,16 +27,15 @@ export function runReport(store: StoreReader, id: string): RunReport {
   const allowance = new Allowance();
   const record = store.run(id);
   const steps = stepsOf(store, id, allowance);
-  const credits = readCredits(store, id, allowance);
   const verified = store.verdictsOfRun(id);
   const configuration = keyOf(store.runConfig(id), 'config');
   const { store: _, ...summary } = record.summary ?? { store: '' };
   return {
     report: 'run', version: REPORT_VERSION, run: reportedRun(store, id),
     summary: 'run' in summary ? summary : null,
-    steps, evaluations: evaluationsIn(store, id, allowance), cost: costOf(store, id), creditByRole: credits.byRole,
+    steps, evaluations: evaluationsIn(store, id, allowance), cost: costOf(store, id), creditByRole: readCredits(store, id, allowance),
     replays: { requests: store.countBuckets({ run: id, origin: 'request' }), replays: verified.identical + verified.different + verified.notComparable + verified.unverified, verified },
-    credited: credits.clearest.map((credit) => creditedMessage(store, credit, allowance)).filter((one) => one !== null),
+    credited: store.clearestMessages(id, CREDITED).map((found) => creditedMessage(store, found, allowance)).filter((one) => one !== null),
     configuration: allowance.excerpt(configuration === undefined ? '' : JSON.stringify(configuration, null, 2), CONFIGURATION_CHARACTERS),
     leftOut: allowance.leftOut,
   };
@@ -99,15 +99,9 @@ function costOf(store: StoreReader, run: string): RunReport['cost'] {
 
 const pickCost = ({ evaluatorCalls, reusedEvaluations = 0, tokens, decisions }: Pick<Ledger, 'evaluatorCalls' | 'reusedEvaluations' | 'tokens' | 'decisions'>, seconds: number | null): Cost & { readonly seconds: number | null } => ({ evaluatorCalls, reusedEvaluations, tokens, decisions, seconds });
 
-interface ReadCredits {
-  readonly byRole: readonly RoleCredits[];
-  /** The clearest, each message once. */
-  readonly clearest: readonly RunCredit[];
-}
-
-function readCredits(store: StoreReader, run: string, allowance: Allowance): ReadCredits {
+/** The stored credits of the training messages, by role. */
+function readCredits(store: StoreReader, run: string, allowance: Allowance): readonly RoleCredits[] {
   const credits = new Map<string, number[]>();
-  let best: readonly RunCredit[] = [];
   for (let offset = 0; ; offset += CREDIT_PAGE) {
     const page = store.creditsOfRun(run, offset, CREDIT_PAGE);
     for (const { origin, eventType, value } of page) {
@@ -116,26 +110,13 @@ function readCredits(store: StoreReader, run: string, allowance: Allowance): Rea
       own.push(value);
       credits.set(eventType, own);
     }
-    best = clearest([...best, ...page]);
     if (page.length < CREDIT_PAGE) break;
     if (offset + CREDIT_PAGE >= CREDITS) {
       allowance.omit('credits of older buckets, at least', store.creditsOfRun(run, CREDITS, CREDIT_PAGE).length);
       break;
     }
   }
-  return { byRole: [...credits].sort(([a], [b]) => (a < b ? -1 : 1)).map(([role, values]) => rolesCredits(role, values)), clearest: best };
-}
-
-/** How far the interval stays from 0; 0 where it holds it, or is not known. */
-function clearOf({ low, high }: RunCredit): number {
-  return low === null || high === null ? 0 : Math.max(0, low, -high);
-}
-
-/** The clearest, then the largest in size; of equals the message that was said first. */
-function clearest(all: readonly RunCredit[]): readonly RunCredit[] {
-  const once = new Set<number>();
-  const ordered = all.toSorted((a, b) => clearOf(b) - clearOf(a) || Math.abs(b.value) - Math.abs(a.value) || a.decision - b.decision || a.bucket - b.bucket);
-  return ordered.filter(({ decision }) => !once.has(decision) && once.add(decision)).slice(0, CREDITED);
+  return [...credits].sort(([a], [b]) => (a < b ? -1 : 1)).map(([role, values]) => rolesCredits(role, values));
 }
 
 function rolesCredits(role: string, values: readonly number[]): RoleCredits {
@@ -151,13 +132,15 @@ export function quantile(sorted: readonly number[], share: number): number {
   return below + (place - Math.floor(place)) * ((sorted[Math.ceil(place)] ?? below) - below);
 }
 
-function creditedMessage(store: StoreReader, { bucket, decision }: RunCredit, allowance: Allowance): CreditedMessage | null {
-  const { id, origin, iteration, eventType, instance, alternatives } = store.bucketView(bucket);
-  const alternative = alternatives.find((one) => one.decision === decision);
-  if (alternative === undefined || alternative.credit === null) return null;
-  const { text, returns, credit, verification } = alternative;
+function creditedMessage(store: StoreReader, { message, credit }: MessageHeadline, allowance: Allowance): CreditedMessage | null {
+  const { eventType, instance } = store.message(message);
+  const found = store.bucketsFor(message).findLast(({ continuation, alternatives }) => continuation === null && alternatives.some(({ decision }) => decision === message));
+  const alternative = found?.alternatives.find(({ decision }) => decision === message);
+  if (found === undefined || alternative === undefined) return null;
+  const reported = measuredCredit(reportedCredit(credit));
+  if (reported === null) return null;
   return {
-    message: decision, bucket: id, origin, iteration, role: eventType, text: allowance.excerpt(text, CREDITED_CHARACTERS), question: allowance.excerpt(store.instance(instance).question, CREDITED_CHARACTERS),
-    returns, credit, verification,
+    message, bucket: found.id, origin: found.origin, iteration: found.iteration, role: eventType, text: allowance.excerpt(alternative.text, CREDITED_CHARACTERS),
+    question: allowance.excerpt(store.instance(instance).question, CREDITED_CHARACTERS), returns: alternative.returns, credit: reported, verification: alternative.verification,
   };
 }

@@ -3,7 +3,7 @@ import type { Interval } from '../shared/records.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
 import { bounds, facts, figure, page, table } from './page.ts';
-import { beginning, costWords, creditBounds, estimatorName, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
+import { beginning, costWords, creditBounds, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
 import type { CreditedMessage, RunReport } from './types.ts';
 import { compact, count, decimal, escaped, NOT_MEASURED, percentage, returned, signed } from './words.ts';
 
@@ -89,19 +89,19 @@ function creditSection({ credited, creditByRole }: RunReport): string {
   const drawn = barsPicture('credit', 'Messages with the clearest credit', credited.map((one) => ({ label: `${String(one.message)} ${one.role}: ${one.text.text.trim() === '' ? 'empty' : one.text.text}`, value: one.credit })), (value) => signed(value), 'credit');
   const write = (value: number): string => signed(value);
   const roles = creditByRole.map(({ role, n, low, lowerQuartile, median, upperQuartile, high }) => `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(n)}</td>${[low, lowerQuartile, median, upperQuartile, high].map((value) => `<td>${write(value)}</td>`).join('')}</tr>`);
-  return `${figure('The clearest credits', drawn, '95 % interval across; first those whose interval stays farthest from 0. They were picked out of all messages, so they look larger than further replays of them will.', '')}
+  return `${figure('The clearest credits', drawn, '95 % interval across; first those whose interval stays farthest from 0, then those nearest to a decision. They were picked out of all messages, so they look larger than further replays of them will.', '')}
 ${table('Messages with the clearest credit', ['message', 'what was said', 'credit', 'returns', 'where', 're-executed'], credited.map(creditedLine), 'second-left last-left')}
-<h3>Credits by role</h3>${roles.length === 0 ? `<p class="none">${NOT_MEASURED}</p>` : `${table('Credits by role', ['role', 'messages', 'lowest', 'lower quartile', 'median', 'upper quartile', 'highest'], roles, 'numbers')}<p class="note">Of the training messages.</p>`}`;
+<h3>Credits by role</h3>${roles.length === 0 ? `<p class="none">${NOT_MEASURED}</p>` : `${table('Credits by role', ['role', 'messages', 'lowest', 'lower quartile', 'median', 'upper quartile', 'highest'], roles, 'numbers')}<p class="note">Of the training messages, as training recorded them by its own estimator.</p>`}`;
 }
 
 function creditedLine({ message, role, text, question, credit, returns, origin, iteration, bucket, verification }: CreditedMessage): string {
   const place = origin === 'training' ? `step ${String(iteration)}` : origin === 'request' ? `replay ${String(iteration)}` : `sample ${String(iteration)}`;
   const listed = returns.length <= 8 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
-  return `<tr><th scope="row">${String(message)}<small>${escaped(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escaped(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${estimatorName(credit)}</small></td><td>${listed}</td><td>${place}<small>bucket ${String(bucket)}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
+  return `<tr><th scope="row">${String(message)}<small>${escaped(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escaped(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small></td><td>${listed}</td><td>${place}<small>bucket ${String(bucket)}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
 }
 
 const READING = `<section class="reading"><h2>How to read this page</h2><dl>
 <dt>Accuracy</dt><dd>Greedy: the most likely message at every turn. Sampled: at the temperature of training. Both on problems that were not trained on.</dd>
-<dt>Credit</dt><dd>The mean return of a message less that of other messages in exactly the same context, or what the run\u2019s method takes for it; the estimator stands beside it. Intervals are 95 %: Newcombe\u2019s where all returns are 0 or 1, Welch\u2019s otherwise. n counts the returns behind it.</dd>
+<dt>Credit</dt><dd>The expected return of a message less that of the policy\u2019s own messages in exactly the same context, pooled over everything that was replayed there. The interval is a 95 % confidence sequence by betting, valid however often one looks. n counts distinct results behind it.</dd>
 <dt>Re-executed</dt><dd>A replay that is executed again must give the same tokens and the same return. <code>c3 report --message</code> with the number of a message shows it with its alternatives.</dd>
 </dl></section>`;

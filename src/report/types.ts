@@ -1,11 +1,13 @@
 /** What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what stands here and nothing else. */
 import type { Draws } from '../shared/draws.ts';
+import type { MessageEstimate } from '../shared/estimates.ts';
+import type { Headline } from '../shared/headline.ts';
 import type { BucketOrigin, Credit, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, StepMetrics, Tokens, VerificationMark, VerificationResult } from '../shared/records.ts';
 import type { EvaluationPoint } from '../shared/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';
 
 /** Changes when a key changes its meaning or goes; not when one is added. */
-export const REPORT_VERSION = 1;
+export const REPORT_VERSION = 2;
 
 /** The beginning of a text. */
 export interface Excerpt {
@@ -58,6 +60,17 @@ export interface Branch {
   readonly verification: { readonly result: VerificationResult; readonly detail: string } | null;
 }
 
+/** A headline credit with what it says in words; without a value where there was nothing to compare with. */
+export interface ReportedCredit extends Omit<Headline, 'value'> {
+  readonly value: number | null;
+  readonly sentence: string;
+}
+
+/** One that has a value. */
+export interface MeasuredCredit extends ReportedCredit {
+  readonly value: number;
+}
+
 /** An estimator's word on an alternative. */
 export interface EstimatedCredit extends Credit {
   /** Whether the store holds it; else it was computed from the stored returns. */
@@ -71,7 +84,9 @@ export interface ReportedAlternative extends ReportedMessage {
   /** One for each branch, in order; null where the evaluator failed. */
   readonly returns: readonly (number | null)[];
   readonly evaluatorCalls: number;
-  /** By estimator; empty while there are not two alternatives with a return to compare. */
+  /** Its headline credit, pooled over all buckets that were continued as this one was. */
+  readonly credit: ReportedCredit | null;
+  /** The record of this bucket alone, by estimator; empty while there are not two alternatives with a return to compare. */
   readonly credits: readonly EstimatedCredit[];
   readonly verification: VerificationMark | null;
   readonly branches: readonly Branch[];
@@ -134,6 +149,12 @@ export interface FindingReport {
     /** Mean of what was scored at or below it, of `leaves` episodes. */
     readonly return: number | null;
     readonly leaves: number;
+    /** The one credit that it shows everywhere. */
+    readonly credit: ReportedCredit | null;
+    /** What training learned from it, by its method's own estimator. */
+    readonly trainingCredit: Credit | null;
+    /** By replacing it, which is its credit; by removing it; against the mean of all. */
+    readonly estimates: readonly MessageEstimate[];
     readonly sampling: Sampling;
     readonly snapshot: string;
     readonly environment: NumericEnvironment;
@@ -165,6 +186,7 @@ export interface ReportedStep {
 /** A message of the run with its credit. */
 export interface CreditedMessage {
   readonly message: number;
+  /** The newest bucket that it was continued in. */
   readonly bucket: number;
   readonly origin: BucketOrigin;
   readonly iteration: number;
@@ -172,7 +194,7 @@ export interface CreditedMessage {
   readonly text: Excerpt;
   readonly question: Excerpt;
   readonly returns: readonly (number | null)[];
-  readonly credit: Credit;
+  readonly credit: MeasuredCredit;
   readonly verification: VerificationMark | null;
 }
 
@@ -202,7 +224,7 @@ export interface RunReport {
   readonly replays: { readonly requests: number; readonly replays: number; readonly verified: Verified };
   /** Of the training messages, by name. */
   readonly creditByRole: readonly RoleCredits[];
-  /** First those whose interval stays farthest from 0, then the largest in size. */
+  /** First those whose interval stays farthest from 0, then those nearest to a decision. */
   readonly credited: readonly CreditedMessage[];
   /** The configuration as it was stored. */
   readonly configuration: Excerpt;

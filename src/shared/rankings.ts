@@ -1,10 +1,14 @@
 /** Buckets in the order in which they are worth looking at. */
 import type { OtherContinuation } from './continuation.ts';
 import { list, literal, object, text, type Guarded } from './guard.ts';
-import type { BucketOrigin, Credit } from './records.ts';
+import type { Headline } from './headline.ts';
+import type { BucketOrigin } from './records.ts';
 
-/** credit: largest credit by amount first; spread: returns furthest apart first; distance: replacing and removing a message disagree most first. */
-export const BUCKET_ORDERS = ['credit', 'spread', 'distance'] as const;
+/**
+ * clearest: the bound nearest to 0 first where the interval leaves 0, then those nearest to deciding; credit: largest credit by amount first; spread:
+ * returns furthest apart first; distance: replacing and removing a message disagree most first.
+ */
+export const BUCKET_ORDERS = ['clearest', 'credit', 'spread', 'distance'] as const;
 export type BucketOrder = (typeof BUCKET_ORDERS)[number];
 
 /** A message that an empty one took the place of, and what it was worth either way. */
@@ -12,7 +16,7 @@ export interface Removal {
   readonly message: number;
   /** Against other messages in its place. */
   readonly replace: number;
-  /** Against none: mean return with the message less mean return with nothing in its place. */
+  /** Against none: the mean difference of returns with the message and with nothing in its place, over the streams that continued both. */
   readonly remove: number;
 }
 
@@ -27,11 +31,11 @@ export interface RankedBucket {
   /** Unmasked returns in the bucket, and their standard deviation; null for fewer than two. */
   readonly returns: number;
   readonly spread: number | null;
-  /** The message to open: the removed one where distance is the order, else that of the largest credit, else the one asked about, else the first. Null in an empty bucket. */
+  /** The message to open: the removed one where distance is the order, else that of the clearest credit (of the largest, where that is the order), else the one asked about, else the first. Null in an empty bucket. */
   readonly message: number | null;
   /** The start of its text, and its credit. */
   readonly text: string;
-  readonly credit: Credit | null;
+  readonly credit: Headline | null;
   /** The removal with the largest distance, of a message of this bucket. */
   readonly removal: Removal | null;
   /** How it was continued where that is not how its message was made. */

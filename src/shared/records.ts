@@ -4,6 +4,7 @@
  * Hashes and context keys are text; decisions, buckets and episodes have integer ids below 2^53.
  */
 import type { OtherContinuation } from './continuation.ts';
+import type { Headline } from './headline.ts';
 
 /** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
 export interface Interval {
@@ -139,7 +140,10 @@ export interface Message {
   readonly finish: FinishReason;
   readonly return: number | null;
   readonly leaves: number;
-  readonly credit: Credit | null;
+  /** The one credit that the message shows, pooled over all that was replayed in its context as it was made. */
+  readonly credit: Headline | null;
+  /** What training learned from it, by the estimator of its method; null for messages that nothing was learned from. */
+  readonly trainingCredit: Credit | null;
 }
 
 /** One window of a longer list of messages. */
@@ -238,7 +242,7 @@ export interface Credit {
   readonly high: number | null;
   readonly n: number;
   readonly evaluatorCalls: number;
-  /** newcombe, welch or none. */
+  /** How the bounds were found: newcombe, welch, betting, ... or none. */
   readonly interval: string;
 }
 
@@ -252,7 +256,10 @@ export interface Alternative {
   readonly finish: FinishReason;
   readonly returns: readonly (number | null)[];
   readonly evaluatorCalls: number;
-  readonly credit: Credit | null;
+  /** Its headline, in the pool of its bucket. */
+  readonly credit: Headline | null;
+  /** The record of this bucket alone. */
+  readonly bucketCredit: Credit | null;
   /** True: re-execution gave identical tokens; false: it differed; null: not measured. */
   readonly verified: boolean | null;
   /** The same in words, with the reason; null where it has no replay. */

@@ -11,7 +11,8 @@ import { anyOf, integer, list, literal, nullable, object, text, TEXT_LIMIT, type
 import type { Comparison } from './comparison.ts';
 import type { Draws } from './draws.ts';
 import type { ProtocolGraph } from './protocolGraph.ts';
-import type { BucketView, Credit, FinishReason, Message, VerificationMark } from './records.ts';
+import type { Headline } from './headline.ts';
+import type { BucketView, FinishReason, Message, VerificationMark } from './records.ts';
 
 /** Rows in one window. */
 export const WINDOW = 200;
@@ -141,7 +142,7 @@ export interface TranscriptRow {
   readonly finish: FinishReason | null;
   readonly return: number | null;
   readonly leaves: number;
-  readonly credit: Credit | null;
+  readonly credit: Headline | null;
   /** True when a replay request sampled it, so that it is no part of the run itself. */
   readonly branch: boolean;
   /** False for a row that a filter left only because of what stands below it. */
@@ -309,7 +310,7 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('cancelReplay') }),
   // Where a row stands, to bring it into sight.
   object({ type: literal('locateRow'), revision: integer(), index: integer() }),
-  // Select the message that cost the most.
+  // Select the lowest-credit message, or the clearest candidate.
   object({ type: literal('goToCostliest') }),
   object({ type: literal('search'), revision: integer(), query: text(QUERY_LIMIT) }),
   // Mark a message to be compared, or compare the marked one with it.

@@ -3,6 +3,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { RunStatus, Snapshot } from '../shared/records.ts';
 import { diagnosticWriters } from './diagnostics.ts';
 import { evaluationWriter } from './evaluations.ts';
+import type { HeadlineKeeper } from './headlines.ts';
 import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
 import { labelWriter } from './labels.ts';
@@ -20,15 +21,23 @@ type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder'>;
 type Value = string | number | Buffer | null;
 
 /** All appending functions on a connection. */
-export function appendersOf(session: Session): Appenders {
+export function appendersOf(session: Session, headlines: HeadlineKeeper): Appenders {
   const { db, path } = session;
   const texts = textWriter(session);
   const keys = keyWriter(session);
 
   function transaction<Result>(work: () => Result): Result {
+    // Nested ones leave the headlines to the outermost.
+    const outermost = !db.inTransaction;
+    const whole = (): Result => {
+      const result = work();
+      if (outermost) headlines.settle();
+      return result;
+    };
     try {
-      return translate(path, () => db.transaction(work).immediate());
+      return translate(path, () => db.transaction(whole).immediate());
     } catch (error) {
+      headlines.forget();
       // What they remember may just have been rolled back.
       texts.forget();
       keys.forget();
@@ -44,7 +53,8 @@ export function appendersOf(session: Session): Appenders {
   return {
     transaction,
     ...runAppenders(session, keys),
-    ...creditAppenders(session),
+    ...creditAppenders(session, headlines),
+    refreshHeadlines: () => { headlines.refresh(); },
     ...accountWriter(session),
     ...diagnosticWriters(session),
     ...evaluationWriter(session),
@@ -138,7 +148,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
 
 type CreditAppenders = Pick<Appenders, 'insertAlternative' | 'insertReplay' | 'insertCredit' | 'insertVerification'>;
 
-function creditAppenders(session: Session): CreditAppenders {
+function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditAppenders {
   const { db } = session;
   const insertAlternative = db.prepare<[number, number, number, 0 | 1]>('INSERT INTO alternative (bucket, decision, idx, original) VALUES (?, ?, ?, ?)');
   const insertReplay = db.prepare<[readonly Value[]]>(`
@@ -153,6 +163,7 @@ function creditAppenders(session: Session): CreditAppenders {
     insertReplay: guarded(session, (replay) => {
       refuseNotFinite(`return of replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
       const { bucket, alternative, replayIndex, leaf, evaluatorCalls, tokenHash, environment } = replay;
+      headlines.note(bucket);
       return Number(insertReplay.run([bucket, alternative, replayIndex, leaf, replay.return, evaluatorCalls, tokenHash, environment]).lastInsertRowid);
     }),
     insertCredit: guarded(session, (bucket, decision, { estimator, value, low, high, n, evaluatorCalls, interval }) => {

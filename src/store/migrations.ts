@@ -4,6 +4,7 @@ import { C3Error } from '../shared/errors.ts';
 import { BUCKET_MEASURES } from './bucketMeasures.ts';
 import { VERSION_4 } from './diagnostics.ts';
 import { EVALUATIONS } from './evaluations.ts';
+import { HEADLINES } from './headlines.ts';
 import { VERSION_3 } from './instanceTests.ts';
 import { VERSION_5 } from './labels.ts';
 import { PROBLEMS } from './problems.ts';
@@ -13,7 +14,7 @@ import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connect, notAStore, storeError } f
 import type { Connection } from './sqlite.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES];
 
 /** What kind of file stands at a path; `store` also when the file is one of an older version. */
 export type FileKind = 'absent' | 'empty' | 'store';
@@ -56,8 +57,9 @@ export function inspect(path: string, latest: number = MIGRATIONS.length): FileK
 /**
  * Brings the store to the latest version in one transaction; on any error the store stays as it was.
  * An empty file becomes a store.
+ * @param derive fills what the new version derives from its rows, in the same transaction
  */
-export function migrate(db: Connection, path: string, migrations: readonly string[] = MIGRATIONS): void {
+export function migrate(db: Connection, path: string, migrations: readonly string[] = MIGRATIONS, derive: () => void = () => undefined): void {
   db.transaction(() => {
     const version = versionOf(db);
     const isNew = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
@@ -72,6 +74,7 @@ export function migrate(db: Connection, path: string, migrations: readonly strin
     }
     db.pragma(`application_id = ${APPLICATION_ID}`);
     db.pragma(`user_version = ${migrations.length}`);
+    derive();
   }).immediate();
 }
 

@@ -2,6 +2,7 @@
 import type { Alternative, Bucket, BucketOrigin, BucketView, FinishReason, Phase, Replay } from '../shared/records.ts';
 import { markOf } from '../shared/verification.ts';
 import type { ContinuationOf } from './readContinuations.ts';
+import type { HeadlineOf } from './readHeadlines.ts';
 import type { CreditOf } from './readMessages.ts';
 import type { TreeOf } from './readTrees.ts';
 import { checkedPage, notFound } from './rows.ts';
@@ -40,8 +41,15 @@ const REPLAY = `
     token_hash AS tokenHash, environment
   FROM replay`;
 
+/** What is known of a bucket beside its rows. */
+interface BucketWords {
+  readonly creditOf: CreditOf;
+  readonly headlineOf: HeadlineOf;
+  readonly continuationOf: ContinuationOf;
+}
+
 /** The readers of buckets and what belongs to them. */
-export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: CreditOf, continuationOf: ContinuationOf): BucketReaders {
+export function bucketReaders(session: Session, treeOf: TreeOf, { creditOf, headlineOf, continuationOf }: BucketWords): BucketReaders {
   const { db } = session;
   const bucket = db.prepare<[number], Bucket>(`${BUCKET} WHERE bucket.id = ?`);
   const alternatives = db.prepare<[{ bucket: number }], AlternativeRow>(`
@@ -108,7 +116,8 @@ export function bucketReaders(session: Session, treeOf: TreeOf, creditOf: Credit
       original: original === 1,
       returns: scored.map((outcome) => outcome.return),
       evaluatorCalls: scored.reduce((sum, outcome) => sum + outcome.evaluatorCalls, 0),
-      credit: creditOf(of.id, row.decision),
+      credit: headlineOf(of.id, row.decision),
+      bucketCredit: creditOf(of.id, row.decision),
       verified: verdictOf(replays),
       verification: markOf(replays),
     };

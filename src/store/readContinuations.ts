@@ -9,8 +9,9 @@ import type { StoreReader } from './types.ts';
  * The temperature that stands for the message `said`: its own; of one that was picked greedily, or typed so, the run's, at which its alternatives
  * are sampled. Null where the run does not tell.
  */
-const OWN_TEMPERATURE = `iif(said.temperature > 0, said.temperature,
-  (SELECT iif(json_valid(config), json_extract(config, '$.config.sampling.temperature'), NULL) FROM run WHERE run.id = said.run))`;
+export const ownTemperature = (said: string): string => `iif(${said}.temperature > 0, ${said}.temperature,
+  (SELECT iif(json_valid(config), json_extract(config, '$.config.sampling.temperature'), NULL) FROM run WHERE run.id = ${said}.run))`;
+const OWN_TEMPERATURE = ownTemperature('said');
 
 /** Whether the row `bucket` is a request of another continuation distribution than its message's own. */
 export const IS_OTHER = `(origin = 'request' AND EXISTS (

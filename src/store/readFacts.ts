@@ -1,5 +1,5 @@
 /** Reading what transcripts are sifted by: few columns of many messages at once. */
-import { SHOWN_FIRST } from './readMessages.ts';
+import { WITH_HEADLINE } from './readHeadlines.ts';
 import { matchOf } from './readSearch.ts';
 import type { TreeOf } from './readTrees.ts';
 import { guarded } from './sqlite.ts';
@@ -20,9 +20,8 @@ const WORN = `
 export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const { db } = session;
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`
-    SELECT id, event_type AS eventType,
-      (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id ${SHOWN_FIRST}) AS credit
-    FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)`);
+    SELECT id, event_type AS eventType, iif(verdict = 'alone', NULL, headline.value) AS credit
+    FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase AND iteration = @iteration AND decision.instance = (SELECT id FROM instance WHERE uid_sha = @instance)`);
   const found = db.prepare<[{ match: string; run: string; limit: number }], number>(`
     SELECT decision.id FROM message_search JOIN decision ON decision.message = message_search.rowid
     WHERE message_search MATCH @match AND decision.run = @run LIMIT @limit`).pluck();

@@ -1,5 +1,6 @@
 /** Reading messages: one, its relatives, and windows of a transcript tree. */
 import type { Credit, Decision, Message, Sampling } from '../shared/records.ts';
+import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
 import type { TreeOf } from './readTrees.ts';
 import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
@@ -11,15 +12,15 @@ import type { StoreReader, TreeGroup } from './types.ts';
 type MessageReaders = Pick<StoreReader, 'decision' | 'message' | 'messages' | 'children' | 'chain' | 'transcript'>;
 
 type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
-type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit'> & CreditRow;
+type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit'> & CreditRow & HeadlineRow;
 type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> & Sampling & {
   readonly tokens: Buffer;
   readonly logprobs: Buffer;
 };
 
-/** The estimator whose credit a message shows where it has one; else, in runs of other methods, the newest that there is. */
+/** The estimator whose credit a bucket shows where it has one; else, in runs of other methods, the newest that there is. */
 export const SHOWN_ESTIMATOR = 'loo';
-/** Orders credits so that the one that a message shows comes first. */
+/** Orders credits so that the one that a bucket shows comes first. */
 export const SHOWN_FIRST = `ORDER BY estimator = '${SHOWN_ESTIMATOR}' DESC, id DESC LIMIT 1`;
 
 const MESSAGE = `
@@ -30,7 +31,7 @@ const JOINED = `
   JOIN snapshot ON snapshot.id = decision.snapshot
   JOIN context ON context.id = decision.context
   JOIN text ON text.id = decision.message`;
-const CREDIT = 'estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval';
+const CREDIT = 'credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluator_calls AS evaluatorCalls, credit.interval';
 
 /** The newest credit of an alternative in a bucket, by the estimator that messages show first. */
 export type CreditOf = (bucket: number, decision: number) => Credit | null;
@@ -38,7 +39,7 @@ export type CreditOf = (bucket: number, decision: number) => Credit | null;
 /** Messages in the order of their ids as given. Throws C3Error('input') when one is not in the store. */
 export type MessagesOf = (ids: readonly number[]) => Message[];
 
-/** Reads the credit that a message shows. */
+/** Reads the credit that a bucket shows for a message. */
 export function creditReader({ db }: Session): CreditOf {
   const latest = db.prepare<[number, number], Credit>(`
     SELECT ${CREDIT} FROM credit WHERE bucket = ? AND decision = ? ${SHOWN_FIRST}`);
@@ -48,10 +49,11 @@ export function creditReader({ db }: Session): CreditOf {
 /** Reads many messages at once: one statement for all is far quicker than one for each. */
 export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
   const rowsOf = session.db.prepare<[string], MessageRow>(`
-    SELECT ${MESSAGE}, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}
+    SELECT ${MESSAGE}, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}, ${HEADLINE_COLUMNS}
     FROM decision ${JOINED}
-    LEFT JOIN credit ON credit.id = (
-      SELECT id FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id ${SHOWN_FIRST})
+    LEFT JOIN credit ON decision.phase = 'train' AND credit.id = (
+      SELECT min(id) FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id)
+    ${WITH_HEADLINE}
     WHERE decision.id IN (SELECT value FROM json_each(?))`);
 
   return (ids) => {
@@ -64,10 +66,11 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
     };
     const rows = new Map(rowsOf.all(JSON.stringify(ids)).map((row) => [row.id, row]));
     return ids.map((id) => {
-      const { estimator, value, low, high, n, evaluatorCalls, interval, ...row } = rows.get(id) ?? notFound(session, 'message', id);
+      const { credit, rest } = takeHeadline(rows.get(id) ?? notFound(session, 'message', id));
+      const { estimator, value, low, high, n, evaluatorCalls, interval, ...row } = rest;
       const credited = estimator !== null && value !== null && n !== null && evaluatorCalls !== null && interval !== null;
-      const credit = credited ? { estimator, value, low, high, n, evaluatorCalls, interval } : null;
-      return { ...row, ...treeAround(row).outcome(id), credit };
+      const trainingCredit = credited ? { estimator, value, low, high, n, evaluatorCalls, interval } : null;
+      return { ...row, ...treeAround(row).outcome(id), credit, trainingCredit };
     });
   };
 }

@@ -1,8 +1,8 @@
 /** Reading buckets by rank: which choice mattered most, and where replacing and removing a message disagree. */
-import { ALL_BUCKETS, distanceOf, type BucketFilter, type BucketKind, type RankedBucket, type Removal } from '../shared/rankings.ts';
-import type { Credit } from '../shared/records.ts';
+import { ALL_BUCKETS, distanceOf, type BucketFilter, type BucketKind, type BucketOrder, type RankedBucket, type Removal } from '../shared/rankings.ts';
 import type { ContinuationOf } from './readContinuations.ts';
-import { SHOWN_FIRST } from './readMessages.ts';
+import { tokenKey } from './headlines.ts';
+import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
 import { checkedPage, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
@@ -12,15 +12,13 @@ import type { Page, RankingQuery, StoreReader } from './types.ts';
 const PREVIEW = 240;
 
 type MeasuredRow = Omit<RankedBucket, 'spread' | 'message' | 'text' | 'credit' | 'removal' | 'continuation'> & { readonly variance: number | null };
-type MessageRow = Pick<RankedBucket, 'text'> & { readonly message: number } & { readonly [Field in keyof Credit]: Credit[Field] | null };
+type MessageRow = Pick<RankedBucket, 'text'> & { readonly message: number } & HeadlineRow;
 
 interface RemovalRow extends Omit<Removal, 'replace'> {
   readonly bucket: number;
   /** The bucket that the message was said in; null where it was said in none. */
   readonly own: number | null;
   readonly replace: number | null;
-  /** Whether others were sampled in the same bucket. */
-  readonly others: 0 | 1;
 }
 
 const MEASURED = `
@@ -28,30 +26,35 @@ const MEASURED = `
   FROM bucket JOIN bucket_measure ON bucket_measure.bucket = bucket.id JOIN instance ON instance.id = bucket.instance WHERE bucket.id = ?`;
 
 /** The messages of a bucket, each with the credit that it shows there. */
+const IN_POOL = `
+  LEFT JOIN headline ON headline.pool = (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = @bucket) AND headline.token_key = ${tokenKey('decision')}`;
 const MESSAGE = `
-  SELECT decision.id AS message, substr(text.body, 1, ${PREVIEW}) AS text,
-    estimator, value, low, high, n, credit.evaluator_calls AS evaluatorCalls, interval
-  FROM decision JOIN text ON text.id = decision.message
-  LEFT JOIN credit ON credit.id = (SELECT id FROM credit WHERE credit.bucket = @bucket AND credit.decision = decision.id ${SHOWN_FIRST})`;
+  SELECT decision.id AS message, substr(text.body, 1, ${PREVIEW}) AS text, ${HEADLINE_COLUMNS}
+  FROM decision JOIN text ON text.id = decision.message ${IN_POOL}`;
 
-/**
- * The messages that an empty one took the place of. What replacing was worth is read where others were sampled: in the same bucket, else
- * where the message was said.
- */
+/** The message of a bucket that comes first by `order`. */
+const firstBy = (order: string): string => `
+  SELECT decision.id FROM decision ${IN_POOL}
+  WHERE (decision.bucket = @bucket OR decision.id IN (SELECT decision FROM alternative WHERE bucket = @bucket)) AND ${order} IS NOT NULL AND verdict <> 'alone'
+  ORDER BY ${order} DESC, decision.id LIMIT 1`;
+
+/** The messages that an empty one took the place of, with the differences over all streams of a pool that continued both, and their headlines. */
 const REMOVALS = `
   WITH emptied (bucket, decision) AS (
     SELECT bucket, decision.id FROM decision JOIN text ON text.id = decision.message
     WHERE run = ? AND finish = 'typed' AND bucket IS NOT NULL AND trim(text.body, ' ' || char(9, 10, 11, 12, 13)) = ''
-  ), pair (bucket, message, own, kept, gone, others) AS (
-    SELECT bucket.id, bucket.message, decision.bucket,
-      (SELECT avg(return) FROM replay WHERE replay.bucket = bucket.id AND alternative = bucket.message),
-      (SELECT avg(return) FROM replay WHERE replay.bucket = bucket.id AND alternative = emptied.decision),
-      EXISTS (SELECT 1 FROM replay WHERE replay.bucket = bucket.id AND return IS NOT NULL AND alternative NOT IN (bucket.message, emptied.decision))
-    FROM emptied JOIN bucket ON bucket.id = emptied.bucket JOIN decision ON decision.id = bucket.message
+  ), pair (pool, message, bucket, difference) AS (
+    SELECT pool, bucket.message, bucket.id, kept.return - gone.return
+    FROM emptied CROSS JOIN bucket ON bucket.id = emptied.bucket CROSS JOIN bucket_pool ON bucket_pool.bucket = bucket.id
+    CROSS JOIN replay AS kept ON kept.bucket = bucket.id AND kept.alternative = bucket.message
+    CROSS JOIN replay AS gone ON gone.bucket = bucket.id AND gone.alternative = emptied.decision AND gone.replay_index = kept.replay_index
+    WHERE kept.return IS NOT NULL AND gone.return IS NOT NULL
   )
-  SELECT bucket, message, own, kept - gone AS remove, others,
-    (SELECT value FROM credit WHERE credit.bucket = iif(others, pair.bucket, own) AND credit.decision = message ${SHOWN_FIRST}) AS replace
-  FROM pair WHERE kept IS NOT NULL AND gone IS NOT NULL ORDER BY bucket`;
+  SELECT DISTINCT pair.bucket AS bucket, pair.message AS message, decision.bucket AS own, avg(difference) OVER (PARTITION BY pair.pool, pair.message) AS remove,
+    headline.value AS replace
+  FROM pair CROSS JOIN decision ON decision.id = pair.message
+  LEFT JOIN headline ON headline.pool = pair.pool AND headline.token_key = ${tokenKey('decision')} AND verdict <> 'alone'
+  ORDER BY pair.bucket`;
 
 /** A filter as the statements take it: lists in JSON, null for what is left open. */
 interface Sieve {
@@ -77,6 +80,7 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
       ORDER BY ${column} DESC, bucket LIMIT @limit OFFSET @offset`).pluck();
     return (query) => statement.all(query);
   };
+  const byClearest = byRank('clearest');
   const byCredit = byRank('credit');
   const bySpread = byRank('variance');
   const passing = db.prepare<[Sieve & { readonly buckets: string }], number>(`
@@ -88,13 +92,16 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
   const measured = db.prepare<[number], MeasuredRow>(MEASURED);
   const removals = db.prepare<[string], RemovalRow>(REMOVALS);
   const named = db.prepare<[{ bucket: number; message: number }], MessageRow>(`${MESSAGE} WHERE decision.id = @message`);
-  const foremost = db.prepare<[{ bucket: number }], MessageRow>(`
-    ${MESSAGE} WHERE decision.id = coalesce(
-      (SELECT decision FROM credit WHERE credit.bucket = @bucket AND abs(value) = (SELECT credit FROM bucket_measure WHERE bucket_measure.bucket = @bucket)
-        AND id = (SELECT id FROM credit AS own WHERE own.bucket = credit.bucket AND own.decision = credit.decision ${SHOWN_FIRST}) ORDER BY decision LIMIT 1),
-      (SELECT message FROM bucket WHERE id = @bucket),
-      (SELECT min(id) FROM decision WHERE bucket = @bucket),
-      (SELECT min(decision) FROM alternative WHERE bucket = @bucket))`);
+  const foremostBy = (order: string): ((bucket: number) => MessageRow | undefined) => {
+    const statement = db.prepare<[{ bucket: number }], MessageRow>(`
+      ${MESSAGE} WHERE decision.id = coalesce((${firstBy(order)}),
+        (SELECT message FROM bucket WHERE id = @bucket),
+        (SELECT min(id) FROM decision WHERE bucket = @bucket),
+        (SELECT min(decision) FROM alternative WHERE bucket = @bucket))`);
+    return (bucket) => statement.get({ bucket });
+  };
+  const clearestIn = foremostBy('rank');
+  const largestIn = foremostBy('abs(headline.value)');
 
   /** Every bucket where a removal was measured, the largest distance first. */
   function removed(run: string): ReadonlyMap<number, Removal> {
@@ -103,25 +110,24 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
       const known = found.get(bucket);
       if (known === undefined || distanceOf(known) < distanceOf(removal)) found.set(bucket, removal);
     };
-    for (const { bucket, own, message, replace, remove, others } of removals.all(run)) {
+    for (const { bucket, own, message, replace, remove } of removals.all(run)) {
       if (replace === null) continue;
-      const other = continuationOf(bucket) !== null;
-      // Two distributions are never set against each other: what another one removed is compared with what it replaced, or with nothing.
-      if (!other || others === 1) keep(bucket, { message, replace, remove });
-      if (!other && own !== null) keep(own, { message, replace, remove });
+      keep(bucket, { message, replace, remove });
+      // Two distributions are never set against each other.
+      if (own !== null && continuationOf(bucket) === null) keep(own, { message, replace, remove });
     }
     return new Map([...found].sort(([one, a], [other, b]) => distanceOf(b) - distanceOf(a) || one - other));
   }
 
-  function ranked(bucket: number, removal: Removal | null, atRemoval: boolean): RankedBucket {
+  function ranked(bucket: number, removal: Removal | null, order: BucketOrder): RankedBucket {
     const { variance, ...row } = measured.get(bucket) ?? notFound(session, 'bucket', bucket);
-    const found = atRemoval && removal !== null ? named.get({ bucket, message: removal.message }) : foremost.get({ bucket });
+    const found = order === 'distance' && removal !== null ? named.get({ bucket, message: removal.message }) : (order === 'credit' ? largestIn : clearestIn)(bucket);
     return {
       ...row,
       spread: variance === null ? null : Math.sqrt(variance),
       message: found?.message ?? null,
       text: found?.text ?? '',
-      credit: found === undefined ? null : creditOf(found),
+      credit: found === undefined ? null : takeHeadline(found).credit,
       removal,
       continuation: continuationOf(bucket),
     };
@@ -133,13 +139,14 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
       const sieve = sieveOf(filter);
       const removal = removed(run);
       if (order !== 'distance') {
-        return (order === 'credit' ? byCredit : bySpread)({ run, without: '[]', ...sieve, offset, limit }).map((bucket) => ranked(bucket, removal.get(bucket) ?? null, false));
+        const by = { clearest: byClearest, credit: byCredit, spread: bySpread }[order];
+        return by({ run, without: '[]', ...sieve, offset, limit }).map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
       }
       const buckets = JSON.stringify([...removal.keys()]);
       const kept = new Set(passing.all({ buckets, ...sieve }));
       const first = [...removal.keys()].filter((bucket) => kept.has(bucket)).slice(offset, offset + limit);
-      const rest = byCredit({ run, without: buckets, ...sieve, offset: Math.max(0, offset - kept.size), limit: limit - first.length });
-      return [...first, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, true));
+      const rest = byClearest({ run, without: buckets, ...sieve, offset: Math.max(0, offset - kept.size), limit: limit - first.length });
+      return [...first, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
     }),
     bucketKinds: guarded(session, (run) => kinds.all(run)),
   };
@@ -148,9 +155,4 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
 function sieveOf({ roles, origins, credit: [credit, ...both] }: BucketFilter): Sieve {
   const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : JSON.stringify(values));
   return { roles: listed(roles), origins: listed(origins), measured: credit === undefined || both.length > 0 ? null : credit === 'measured' ? 1 : 0 };
-}
-
-function creditOf({ estimator, value, low, high, n, evaluatorCalls, interval }: MessageRow): Credit | null {
-  const credited = estimator !== null && value !== null && n !== null && evaluatorCalls !== null && interval !== null;
-  return credited ? { estimator, value, low, high, n, evaluatorCalls, interval } : null;
 }

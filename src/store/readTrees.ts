@@ -50,6 +50,12 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
   const newestCredit = db.prepare<[TreeGroup], number>(`
     SELECT coalesce(max((SELECT max(id) FROM credit WHERE credit.bucket = own.bucket)), 0)
     FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own`).pluck();
+  // Headlines change when something is replayed, also in a bucket of its own that pools with one of the group.
+  const newestHeadline = db.prepare<[TreeGroup], number>(`
+    SELECT max(
+      (SELECT coalesce(max(newest), 0) FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own CROSS JOIN bucket_pool ON bucket_pool.bucket = own.bucket),
+      (SELECT coalesce(max(newest), 0) FROM bucket CROSS JOIN bucket_pool ON bucket_pool.bucket = bucket.id
+       WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)))`).pluck();
   // What other connections committed, and what this one wrote.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const ownChanges = db.prepare<[], number>('SELECT total_changes()').pluck();
@@ -57,7 +63,8 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
   return {
     outline: guarded(session, ({ run, phase, iteration, instance }) => {
       const { entries, state } = treeOf({ run, phase, iteration, instance });
-      return { version: `${state} ${String(newestCredit.get({ run, phase, iteration, instance }))}`, messages: entries };
+      const group = { run, phase, iteration, instance };
+      return { version: `${state} ${String(newestCredit.get(group))} ${String(newestHeadline.get(group))}`, messages: entries };
     }),
     version: guarded(session, () => `${String(dataVersion.get())} ${String(ownChanges.get())}`),
   };

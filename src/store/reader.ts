@@ -10,6 +10,7 @@ import { costliestReaders } from './readCostliest.ts';
 import { continuationReader, ownContinuationReader } from './readContinuations.ts';
 import { factReaders } from './readFacts.ts';
 import { iterationReaders } from './readIterations.ts';
+import { clearestReaders, headlineReader } from './readHeadlines.ts';
 import { creditReader, messageReader, messageReaders } from './readMessages.ts';
 import { problemReaders } from './readProblems.ts';
 import { rankingReaders } from './readRankings.ts';
@@ -77,7 +78,8 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...searchReaders(session, messagesOf),
       ...factReaders(session, treeOf),
       ...costliestReaders(session),
-      ...bucketReaders(session, treeOf, creditReader(session), continuationOf),
+      ...bucketReaders(session, treeOf, { creditOf: creditReader(session), headlineOf: headlineReader(session), continuationOf }),
+      ...clearestReaders(session),
       ...rankingReaders(session, continuationOf),
       ...problemReaders(session, messagesOf),
       ...ownContinuationReader(session),

@@ -1,5 +1,6 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
 import type { BucketOrigin, Credit, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records.ts';
+import type { Headline } from '../shared/headline.ts';
 import type { ProblemFilter, ProblemSort } from '../shared/problems.ts';
 import type { BucketFilter, BucketOrder } from '../shared/rankings.ts';
 
@@ -37,7 +38,7 @@ export interface GroupOutline {
 export interface MessageFacts {
   readonly id: number;
   readonly eventType: string;
-  /** The credit that the message shows; null where it has none. */
+  /** The value of the credit that the message shows; null where it has none. */
   readonly credit: number | null;
   /** Mean return of what was scored at or below it; null where nothing was. */
   readonly return: number | null;
@@ -85,6 +86,14 @@ export interface ProblemOpening {
 export interface CreditedMessage {
   readonly message: number;
   readonly value: number;
+  /** Whether its interval lies below 0; else it is the clearest candidate only. */
+  readonly decided: boolean;
+}
+
+/** A message with its headline credit. */
+export interface MessageHeadline {
+  readonly message: number;
+  readonly credit: Headline;
 }
 
 export interface SearchQuery extends Page {

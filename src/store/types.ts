@@ -7,7 +7,7 @@ import type { StoredEvaluation } from '../shared/evaluations.ts';
 import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
-  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, EpisodeCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
+  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, MessageHeadline, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, EpisodeCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
@@ -76,7 +76,7 @@ export interface StoreReader {
   transcript(query: TreeGroup & Page): MessagePage;
   /** The shape of a transcript tree; what it shows is read by windows. */
   outline(group: TreeGroup): GroupOutline;
-  /** The message with the smallest credit in a transcript tree; null where none was measured. */
+  /** The lowest-credit message of a transcript tree whose credit is decided; else the one nearest to it. Null where none was measured. */
   costliestOf(group: TreeGroup): CreditedMessage | null;
   /** The same among the messages on the way to a message, and those that continue it in its own round. */
   costliestThrough(message: number): CreditedMessage | null;
@@ -132,6 +132,8 @@ export interface StoreReader {
   credits(bucket: number): StoredCredit[];
   /** The credit that each message of a run shows, in each of its buckets, newest buckets first; those of another continuation distribution are left out. */
   creditsOfRun(run: string, offset: number, limit: number): RunCredit[];
+  /** The run's own messages by how clear their headline credit is, clearest first; those without bounds are left out. */
+  clearestMessages(run: string, limit: number): MessageHeadline[];
   /** The replays of all buckets of a run by their newest verification. */
   verdictsOfRun(run: string): VerdictCounts;
   /** Verifications of a replay, oldest first. */
@@ -187,7 +189,10 @@ export interface StoreWriter extends StoreReader {
   /** Makes a message that is already stored an alternative of a bucket: the clicked one (`original`), or one shared by two buckets. */
   insertAlternative(bucket: number, decision: number, index: number, original: boolean): void;
   insertEpisode(episode: NewEpisode): number;
+  /** Appends a replay. Headlines follow at the end of its transaction; of one that stands in none, with refreshHeadlines. */
   insertReplay(replay: NewReplay): number;
+  /** Brings the headline credits up to date with the replays that are stored. */
+  refreshHeadlines(): void;
   insertCredit(bucket: number, decision: number, credit: Credit): number;
   /** Begins a step; one that a crash left unfinished may be begun again. */
   insertStep(step: NewStep): void;

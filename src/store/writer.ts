@@ -1,8 +1,9 @@
 /** The writing door of the store: one process at a time, under the writer lock. */
 import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { headlineKeeper, type HeadlineKeeper, type HeadlineRule } from './headlines.ts';
 import { acquireLock, type StoreLock } from './lock.ts';
-import { inspect, migrate } from './migrations.ts';
+import { inspect, migrate, MIGRATIONS } from './migrations.ts';
 import { readersOf } from './reader.ts';
 import { appendersOf } from './append.ts';
 import { ANOTHER_PLACE, CHOOSE_PLACE, connect, loadSqlite, storeError, translate } from './sqlite.ts';
@@ -12,12 +13,15 @@ import { C3Error } from '../shared/errors.ts';
 import type { HolderPurpose } from '../shared/storeHolder.ts';
 
 export type * from './types.ts';
+export type { HeadlineRule } from './headlines.ts';
 
 export interface WriterOptions {
   /** Upper limit of the file's size in pages of 4096 bytes; appends beyond it fail as on a full disk. Default: SQLite's own limit. */
   readonly maxPages?: number;
   /** What the lock file says of this process. */
   readonly purpose?: HolderPurpose;
+  /** How headline credits are derived from what is stored; without it they wait for a writer that has one. */
+  readonly headlines?: HeadlineRule;
 }
 
 /**
@@ -46,8 +50,10 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     const db = connect(absolute, 'write');
     undo.push(() => { db.close(); });
     return translate(absolute, () => {
-      prepareForWriting(db, absolute, options);
-      return writerOf(db, absolute, lock);
+      const keeper = prepareForWriting(db, absolute, options);
+      // What a process that was killed left behind.
+      keeper.refresh();
+      return writerOf(db, absolute, lock, keeper);
     });
   } catch (error) {
     for (const step of undo.toReversed()) {
@@ -58,22 +64,23 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
 }
 
 /** Brings the store up to date and gives the connection the settings of every writer. */
-export function prepareForWriting(db: Connection, path: string, { maxPages }: WriterOptions): void {
+export function prepareForWriting(db: Connection, path: string, { maxPages, headlines }: WriterOptions): HeadlineKeeper {
   if (maxPages !== undefined) {
     db.pragma(`max_page_count = ${maxPages}`);
   }
   // An INSERT OR REPLACE then meets the delete guards too.
   db.pragma('recursive_triggers = ON');
-  migrate(db, path);
+  migrate(db, path, MIGRATIONS, () => { headlineKeeper({ db, path }, headlines ?? null).refresh(); });
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') {
     const problem = `The store ${path} lies on a file system without write-ahead logging (a network drive?)`;
     throw new C3Error('store', `${problem}: ${ANOTHER_PLACE}, on a local disk.`, { action: CHOOSE_PLACE });
   }
   db.pragma('synchronous = NORMAL');
+  return headlineKeeper({ db, path }, headlines ?? null);
 }
 
-function writerOf(db: Connection, path: string, lock: StoreLock): StoreWriter {
+function writerOf(db: Connection, path: string, lock: StoreLock, keeper: HeadlineKeeper): StoreWriter {
   const session = { db, path };
   const close = (): void => {
     try {
@@ -82,7 +89,7 @@ function writerOf(db: Connection, path: string, lock: StoreLock): StoreWriter {
       lock.release();
     }
   };
-  return { ...readersOf(session, close), ...appendersOf(session), describeHolder: lock.describe };
+  return { ...readersOf(session, close), ...appendersOf(session, keeper), describeHolder: lock.describe };
 }
 
 function removeStore(path: string): void {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Instance, Interval, Ledger, RunSummary, StepMetrics } from '../../src/shared/records.ts';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/writer.ts';
 import { contextKey } from '../../src/team/contextKey.ts';
+import { UNIT_RULE } from '../support/headlines.ts';
 
 const SNAPSHOT = 'ab'.repeat(32);
 const INSTANCE: Instance = { uid: 'sum-1', uidSha: '5e'.repeat(32), question: 'How many is 12 + 7?', answer: '19', source: 'sums', level: 1 };
@@ -26,7 +27,7 @@ const noise = (seed: number, step: number): number => (Math.sin(seed * 91.7 + st
 
 export function openMade(path: string): StoreWriter {
   mkdirSync(dirname(path), { recursive: true });
-  const store = openStoreForWriting(path);
+  const store = openStoreForWriting(path, { headlines: UNIT_RULE });
   store.insertInstances([INSTANCE]);
   return store;
 }
@@ -52,11 +53,14 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
   const say = (eventType: string, position: number, parent: number | null, bucket: number, siblingIndex: number, text: string): number => {
     const context = contextOf(eventType, parent);
     return store.insertDecision({
-      ...common, environment, eventType, position, parent, bucket, siblingIndex, context, contextKey: contextKey(context).key, text, tokens: Int32Array.of(1, 2, 3, 4), logprobs: Float32Array.of(0, 0, 0, 0),
-      streamKey: 'made', sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 8 }, finish: 'end', promptTokens: 20, reusedTokens: position === 0 ? 0 : 12,
+      ...common, environment, eventType, position, parent, bucket, siblingIndex, context, contextKey: contextKey(context).key, text, tokens: Int32Array.of(position, siblingIndex, text.length, text.charCodeAt(1)), logprobs: Float32Array.of(0, 0, 0, 0),
+      streamKey: `made ${String(siblingIndex)}`, sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 8 }, finish: 'end', promptTokens: 20, reusedTokens: position === 0 ? 0 : 12,
     });
   };
   const group = (eventType: string, parent: number | null): number => store.insertBucket({ run, origin: 'training', iteration: step, instance: INSTANCE.uidSha, eventType, turn: 0, contextKey: contextKey(contextOf(eventType, parent)).key, snapshot: SNAPSHOT, message: null });
+  const replay = (bucket: number, alternative: number, replayIndex: number, leaf: number, value: number): void => {
+    store.insertReplay({ bucket, alternative, replayIndex, leaf, return: value, evaluatorCalls: 1, tokenHash: 'made', environment });
+  };
   const credit = (bucket: number, decision: number, value: number): void => { store.insertCredit(bucket, decision, { estimator: 'loo', value, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' }); };
   store.insertStep({ run, iteration: step, snapshot: SNAPSHOT, ledger: ledgerAt(step - 1) });
   const plans = group('reasoner', null);
@@ -68,6 +72,8 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
     returns.forEach((value, answer) => {
       const leaf = say('actor', 1, decision, answers, answer, value === 1 ? '19' : '17');
       store.insertEpisode({ ...common, leaf, return: value, rule: 'exact', evaluatorCalls: 1 });
+      replay(plans, decision, answer, leaf, value);
+      replay(answers, leaf, 0, leaf, value);
       credit(answers, leaf, value - (returns[1 - answer] ?? 0));
     });
     means.push(((returns[0] ?? 0) + (returns[1] ?? 0)) / 2);

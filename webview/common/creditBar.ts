@@ -1,4 +1,5 @@
 /** A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its interval. */
+import { sentence, type Headline } from '../../src/shared/headline.ts';
 import type { Credit } from '../../src/shared/records.ts';
 import { h } from './dom.ts';
 import { creditText, signed } from './format.ts';
@@ -11,10 +12,11 @@ export function position(value: number): number {
   return 50 + (50 * Math.max(-EDGE, Math.min(EDGE, value))) / EDGE;
 }
 
-/** The bar with its number; a dash when there is no credit. */
-export function creditCell(credit: Credit | null): HTMLElement {
-  if (credit === null) {
-    return h('span', { class: 'credit credit-none', title: 'credit not measured' }, h('span', { class: 'bar' }), h('span', { class: 'credit-value' }, '–'));
+/** The bar with its number; a dash when there is no credit, or nothing to compare with. */
+export function creditCell(credit: Credit | Headline | null): HTMLElement {
+  const alone = credit !== null && 'verdict' in credit && credit.verdict === 'alone' ? sentence(credit) : null;
+  if (credit === null || alone !== null) {
+    return h('span', { class: 'credit credit-none', title: alone === null ? 'credit not measured' : `credit not measured: ${alone}` }, h('span', { class: 'bar' }), h('span', { class: 'credit-value' }, '–'));
   }
   const zero = position(0);
   const end = position(credit.value);

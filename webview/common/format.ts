@@ -1,5 +1,6 @@
 /** How numbers are written, the same in every panel. What was not measured says so. */
 import * as figures from '../../src/shared/figures.ts';
+import { sentence, type Headline } from '../../src/shared/headline.ts';
 import type { Credit, Interval } from '../../src/shared/records.ts';
 
 export const NOT_MEASURED = 'not measured';
@@ -34,11 +35,13 @@ export function bounds(low: number | null, high: number | null): string | null {
   return `[${decimal(low)}, ${decimal(high)}]`;
 }
 
-/** A credit in words: value, interval, n. */
-export function creditText(credit: Credit | null): string {
+/** A credit in words: value, interval, n, and what a headline says. */
+export function creditText(credit: Credit | Headline | null): string {
   if (credit === null) return `credit ${NOT_MEASURED}`;
+  const said = 'verdict' in credit ? sentence(credit) : null;
+  if ('verdict' in credit && credit.verdict === 'alone') return `credit ${NOT_MEASURED}: ${said ?? ''}`;
   const interval = bounds(credit.low, credit.high);
-  return `credit ${signed(credit.value)}${interval === null ? ', interval not measured' : ` ${interval}`}, n = ${count(credit.n)}`;
+  return `credit ${signed(credit.value)}${interval === null ? ', interval not measured' : ` ${interval}`}, n = ${count(credit.n)}${said === null ? '' : `, ${said}`}`;
 }
 
 /** A share in percent. */

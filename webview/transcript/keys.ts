@@ -29,7 +29,7 @@ export const TREE_KEYS: readonly KeyBinding[] = [
   { command: 'compare', keys: ['c'], shown: 'C', words: 'Select the message to compare; on another one, compare the two branches' },
   { command: 'difference', keys: ['d'], shown: 'D', words: 'Open the comparison in the diff editor' },
   { command: 'tokens', keys: ['t'], shown: 'T', words: 'Show the model input of the message, token by token' },
-  { command: 'costliest', keys: ['w'], shown: 'W', words: 'Go to the message of this episode that cost the most' },
+  { command: 'costliest', keys: ['w'], shown: 'W', words: 'Go to the lowest-credit message of this episode' },
   { command: 'written', keys: ['x'], shown: 'X', words: 'Show texts as they were written, to the letter, or as prose, code and mathematics' },
   { command: 'search', keys: ['/'], shown: '/', words: 'Search the messages' },
   { command: 'nextHit', keys: ['n'], shown: 'N', words: 'Next hit of the search' },

@@ -5,6 +5,7 @@ import type { ContinuationChoice } from '../../shared/continuation.ts';
 import { DRAWS_WORDS, drawsOf } from '../../shared/draws.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/engineProtocol.ts';
+import { clearOf, distanceToDecision, headlineJson } from '../../shared/headline.ts';
 import type { MessageEstimate } from '../../shared/estimates.ts';
 import type { BucketView, Message, RunSummary } from '../../shared/records.ts';
 import { reportWords } from '../../shared/verification.ts';
@@ -58,11 +59,11 @@ async function resumable(work: (onProgress: (progress: RunProgress) => void) => 
   }
 }
 
-/** The message of a run's last step whose training credit is largest in size; of equals the first. */
+/** The message of a run's last step whose credit is clearest; of equals the first. */
 function mostCredited(store: StoreReader, id: string): Message | null {
   const steps = store.countSteps(id);
   let best: Message | null = null;
-  const size = (message: Message | null): number => Math.abs(message?.credit?.value ?? 0);
+  const size = (message: Message | null): number => (message?.credit === null || message === null ? -Infinity : Math.abs(clearOf(message.credit)) || -(distanceToDecision(message.credit) ?? Infinity));
   for (const bucket of lastBuckets(store, id, steps)) {
     for (const { decision } of bucket.alternatives) {
       const message = store.message(decision);
@@ -100,7 +101,7 @@ function continuationOf(parsed: ParsedArguments, { folder }: CommandContext): Co
   return { snapshot: text(parsed, 'snapshot'), temperature: temperature === null ? null : Number(temperature.trim() === '' ? NaN : temperature), model: model === null ? null : model === '' ? '' : resolve(folder, model) };
 }
 
-/** By estimator: credit with n, interval and calls, and the bucket that it is from; null where it was not measured. */
+/** By estimator: credit with n, interval and calls, pooled, and the newest bucket that it is from; null where it was not measured. */
 function estimateDocument(estimates: readonly MessageEstimate[]): object {
   return Object.fromEntries(estimates.map(({ name, bucket, credit }) => [name, credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n, evaluatorCalls: credit.evaluatorCalls, bucket }]));
 }
@@ -113,7 +114,7 @@ function replayDocument(message: number, bucket: BucketView): object {
       message: decision,
       text: words,
       returns,
-      credit: credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n },
+      credit: credit === null ? null : headlineJson(credit),
       evaluatorCalls,
       verified,
     },

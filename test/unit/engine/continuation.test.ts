@@ -19,8 +19,11 @@ before(async () => {
 });
 after(() => { rmSync(workspace, { recursive: true, force: true }); });
 
-/** The first message of the last step. */
-const plan = (folder: string): number => withStore(folder, (store) => store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 }).findLast(({ eventType }) => eventType === 'reasoner')?.alternatives[0]?.decision ?? 0);
+/** A message of the last step that others were sampled beside. */
+const plan = (folder: string): number => withStore(folder, (store) => {
+  const bucket = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 }).findLast(({ eventType, alternatives }) => eventType === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'));
+  return bucket?.alternatives[0]?.decision ?? 0;
+});
 
 describe('c3 replay', () => {
   it('continues with another snapshot at another temperature, says so, and verifies', async (t) => {
@@ -45,8 +48,8 @@ describe('c3 replay', () => {
     assert.equal((again['continuation'] as { snapshot: string }).snapshot, began);
     const words = (await c3(folder, ['replay', String(message), '--alternatives', '1', '--replays', '1', '--temperature', '2'])).stdout;
     assert.match(words, new RegExp(`These are of another continuation distribution: snapshot ${String(first).slice(0, 12)} \\(step 1\\), temperature 2\\. The message itself: snapshot ${String(first).slice(0, 12)} \\(step 1\\), temperature 1\\.`));
-    // What it was worth stays that of its own distribution: the training bucket's word.
-    assert.match(words, /\n {2}replace {5}\S+ \[.*\], n 8, 8 calls, bucket \d+\n {2}remove {6}not measured: it was not replayed with nothing in its place\n/);
+    // What it was worth stays that of its own distribution, which is its credit.
+    assert.match(words, /\n {2}replace {5}\S+ \[.*\], n \d+, \d+ calls, undecided: [^\n]*, newest bucket \d+\n {2}remove {6}not measured: it was not replayed with nothing in its place\n/);
     assert.match((await c3(folder, ['verify', String(message)])).stdout, /: \d+ identical, 0 different, 0 not comparable/);
     const diagnosed = await c3(folder, ['diagnose', '--run', run, '--origin', 'request', '--json']);
     assert.match(errorOf(diagnosed), /has no request buckets to measure.* 3 buckets of another continuation distribution are left out\./);

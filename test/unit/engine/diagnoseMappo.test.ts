@@ -32,7 +32,7 @@ function valuesOfSample(store: StoreReader): Map<string, number> {
   const sample = store.diagnosticSamples(run).at(-1)?.id ?? 0;
   const values = new Map<string, number>();
   for (const { view, credited } of bucketsOfSample(store, sample, protocolOf(parseRecipe(store.runConfig(run), run)))) {
-    for (const [index, { returns, credit }] of view.alternatives.entries()) {
+    for (const [index, { returns, bucketCredit: credit }] of view.alternatives.entries()) {
       if (index >= credited) assert.equal(credit, null);
       else {
         assert.equal(credit?.estimator, 'mappo');

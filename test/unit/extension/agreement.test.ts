@@ -59,16 +59,16 @@ test('a message has one credit: by its definition from the returns shown, in its
     assert.equal(rows.length, 6);
     for (const row of rows) {
       const credit = creditOf(row, rows);
-      assert.match(rowLabel({ ...row, verification: null, other: null }), new RegExp(`; credit ${signed(credit).replace('+', '\\+')}, `, 'u'));
+      assert.match(rowLabel({ ...row, verification: null, other: null }), new RegExp(`; credit ${signed(credit).replace('+', '\\+')} \\[`, 'u'));
       const { message } = row;
       assert.ok(message !== null);
       const bucket = store.bucketsFor(message)[0];
       const alternative = bucket?.alternatives.find(({ decision }) => decision === message);
       assert.ok(alternative?.credit);
       assert.equal(alternativeLabel(alternative), `${signed(credit)}, return ${(row.return ?? NaN).toFixed(2)}`);
-      assert.ok(creditWords(alternative.credit).startsWith(`credit ${signed(credit)} (loo)`));
+      assert.ok(creditWords(alternative.credit).startsWith(`credit ${signed(credit)}, 95 % `));
       const reported = findingReport(store, message).buckets.flatMap(({ alternatives }) => alternatives).find((one) => one.message === message);
-      assert.equal(signedInReports(reported?.credits.find(({ stored }) => stored)?.value ?? NaN, 2), signed(credit));
+      assert.equal(signedInReports(reported?.credit?.value ?? NaN, 2), signed(credit));
       told++;
     }
   }

@@ -5,6 +5,7 @@ import { alternativeDescription, alternativeLabel, bucketChoices, bucketDescript
 import { counted, filterWords, isFiltering, isRunsFilter, NO_FILTER, passes } from '../../../src/extension/runsFilter.ts';
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../src/extension/runsModel.ts';
 import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../src/shared/rankings.ts';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { addRun, addTree, instance, LEDGER, RUN, temporaryStore } from './storeFixture.ts';
 
 const store = temporaryStore();
@@ -18,7 +19,7 @@ before(() => {
   for (let number = 0; number < PAGE; number++) {
     const [tree] = addTree(writer, { iteration: 1, instance: instance(number), returns: [[1, 0]] });
     assert.ok(tree);
-    writer.insertCredit(writer.message(tree.plan).bucket ?? 0, tree.plan, { estimator: 'loo', value: number / PAGE, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' });
+    setHeadline(store.path, tree.plan, headline(number / PAGE, { low: null, high: null }));
   }
 });
 after(() => { store.remove(); });
@@ -61,20 +62,23 @@ test('a filtered view holds the buckets that pass, counts those that are left, a
 
 const RANKED: RankedBucket = {
   bucket: 7, origin: 'training', iteration: 3, eventType: 'reasoner', turn: 0, question: 'How many?', returns: 4, spread: 0.5, message: 12, text: '12 + 7\n= ?',
-  credit: { estimator: 'loo', value: -0.25, low: -0.5, high: 0, n: 8, evaluatorCalls: 1, interval: 'welch' }, removal: { message: 12, replace: 0.1, remove: -0.4 }, continuation: null,
+  credit: headline(-0.25, { low: -0.5, high: 0, n: 8, effectiveN: 4, evaluatorCalls: 1 }), removal: { message: 12, replace: 0.1, remove: -0.4 }, continuation: null,
 };
 
 test('a bucket shows the figure that it is ranked by, with what was not measured said', () => {
-  const orders = ['credit', 'spread', 'distance'] as const;
-  assert.deepEqual(orders.map((order) => bucketLabel(RANKED, order)), ['reasoner \u22120.25', 'reasoner ±0.50', 'reasoner 0.50 apart']);
+  const orders = ['clearest', 'credit', 'spread', 'distance'] as const;
+  assert.deepEqual(orders.map((order) => bucketLabel(RANKED, order)), ['reasoner \u22120.25', 'reasoner \u22120.25', 'reasoner ±0.50', 'reasoner 0.50 apart']);
   assert.deepEqual(orders.map((order) => bucketDescription(RANKED, order)), [
-    '12 + 7 = ? · n = 8 · step 3', '12 + 7 = ? · 4 returns · step 3', '12 + 7 = ? · replace +0.10, remove \u22120.40 · step 3',
+    '12 + 7 = ? · undecided · n = 8 · step 3', '12 + 7 = ? · n = 8 · step 3', '12 + 7 = ? · 4 returns · step 3', '12 + 7 = ? · replace +0.10, remove \u22120.40 · step 3',
   ]);
   const bare: RankedBucket = { ...RANKED, credit: null, spread: null, removal: null, text: '' };
-  assert.deepEqual(orders.map((order) => figureOf(bare, order)), ['credit not measured', 'spread not measured', 'remove not measured']);
+  assert.deepEqual(orders.map((order) => figureOf(bare, order)), ['credit not measured', 'credit not measured', 'spread not measured', 'remove not measured']);
   assert.deepEqual([bucketLabel(bare, 'distance'), bucketDescription({ ...bare, text: 'said' }, 'distance')], ['reasoner', 'remove not measured · said · step 3']);
-  assert.match(bucketTooltip(RANKED), /credit \u22120\.25 \(loo\), 95 % \u22120\.50 to 0\.00, n = 8, 1 evaluator call\n/u);
+  assert.match(bucketTooltip(RANKED), /credit \u22120\.25, 95 % \u22120\.50 to 0\.00, undecided: about 12 more replays would settle it, n = 8 \(4 independent\), 1 evaluator call\n/u);
   assert.equal(bucketSpoken(RANKED, 'credit'), 'reasoner: 12 + 7 = ?; Largest credit: minus 0.25, n = 8; step 3');
+  const alone: RankedBucket = { ...RANKED, credit: headline(0, { verdict: 'alone', low: null, high: null }) };
+  assert.deepEqual([bucketLabel(alone, 'clearest'), figureOf(alone, 'clearest')], ['reasoner', 'no other message was sampled here']);
+  assert.equal(bucketLabel({ ...RANKED, credit: headline(-0.25, { low: -0.5, high: -0.1 }) }, 'clearest'), 'reasoner \u22120.25');
   assert.deepEqual([signed(-0.001), signed(0), signed(0.5)], ['\u22121.0e\u22123', '0.00', '+0.50']);
 });
 

@@ -40,10 +40,14 @@ test('of the rounds the steps stand first, of the episodes the lost ones, each k
   assert.deepEqual([chosen?.episode.return, chosen?.episode.instance], [0, instance(1).uidSha], 'a loss that another attempt shows to be somebody\'s');
 });
 
-test('where no message cost anything, or none was measured, one sentence says so', () => {
+test('a message is called the lowest-credit one only where its interval lies below 0; else it is the clearest candidate', () => {
   const target = { run: RUN, phase: 'train', iteration: 1, instance: 'i' } as const;
-  const reader = (value: number | null): Parameters<typeof costliestMessage>[0] => ({ costliestOf: () => (value === null ? null : { message: 1, value }), costliestThrough: (message) => (value === null ? null : { message: message + 1, value }) });
-  assert.deepEqual([costliestMessage(reader(-0.1), target, null), costliestMessage(reader(-0.1), target, 7)], [1, 8]);
-  assert.match(String(costliestMessage(reader(0), target, 7)), /^No message of this episode cost anything: [^.]* 0\.00\.$/u);
-  assert.match(String(costliestMessage(reader(null), target, null)), /^No message of this transcript has a credit yet: .*replay its alternatives/u);
+  const reader = (decided: boolean | null): Parameters<typeof costliestMessage>[0] => ({
+    costliestOf: () => (decided === null ? null : { message: 1, value: -0.1, decided }),
+    costliestThrough: (message) => (decided === null ? null : { message: message + 1, value: -0.1, decided }),
+  });
+  assert.deepEqual(costliestMessage(reader(true), target, null), { message: 1, words: 'Lowest-credit message of this transcript.' });
+  assert.deepEqual(costliestMessage(reader(false), target, 7), { message: 8, words: 'Clearest candidate of this episode; no message is decided to have hurt.' });
+  const none = costliestMessage(reader(null), target, null);
+  assert.match(typeof none === 'string' ? none : '', /^No message of this transcript has a credit .*replay its alternatives/u);
 });

@@ -33,6 +33,12 @@ export function addRun(writer: StoreWriter, id = RUN, createdAt = '2026-01-02T03
   writer.insertSnapshot({ id: SNAPSHOT, run: id, iteration: 0, base: SNAPSHOT, file: null });
 }
 
+/** Three tokens; others for another text. */
+export function tokensOf(text: string): Int32Array {
+  const sum = Array.from(text, (character) => character.codePointAt(0) ?? 0).reduce((total, code) => (total * 31 + code) % 1_000_003, 7);
+  return Int32Array.from([1, sum, text.length]);
+}
+
 interface MessageParts {
   readonly run?: string;
   readonly phase?: Phase;
@@ -65,7 +71,7 @@ export function addMessage(writer: StoreWriter, parts: MessageParts): number {
     context,
     contextKey: contextKey(context).key,
     text: parts.text,
-    tokens: Int32Array.from([1, 2, 3]),
+    tokens: tokensOf(parts.text),
     logprobs: Float32Array.from([0, 0, 0]),
     streamKey: 'k',
     sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 8 },
@@ -131,5 +137,5 @@ export function addRequest(writer: StoreWriter, message: number, texts: readonly
 }
 
 function addMessageLike(writer: StoreWriter, asked: NewDecision, parts: { readonly bucket: number; readonly iteration: number; readonly index: number; readonly text: string }): number {
-  return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, bucket: parts.bucket, siblingIndex: parts.index, text: parts.text });
+  return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, bucket: parts.bucket, siblingIndex: parts.index, text: parts.text, tokens: tokensOf(parts.text) });
 }

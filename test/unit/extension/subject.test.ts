@@ -4,6 +4,7 @@ import { registerHooks } from 'node:module';
 import { test } from 'node:test';
 import { bucketsOf } from '../../../src/extension/bucketsModel.ts';
 import { placeOf } from '../../../src/extension/links.ts';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { childrenOf, Limits } from '../../../src/extension/runsModel.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, RUN, temporaryStore } from './storeFixture.ts';
 
@@ -19,13 +20,13 @@ test('an item of the side bar is the subject itself: a bucket is no message, tho
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
   const [one, other] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0]] });
   const bucket = writer.message(one?.plan ?? 0).bucket ?? 0;
-  for (const [plan, value] of [[one?.plan, 0.2], [other?.plan, -0.6]] as const) writer.insertCredit(bucket, plan ?? 0, { estimator: 'loo', value, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' });
+  for (const [plan, value] of [[one?.plan, 0.2], [other?.plan, -0.6]] as const) setHeadline(writer.path, plan ?? 0, headline(value));
   const limits = new Limits();
   const node = bucketsOf(writer, RUN, 'credit', null, limits)[0];
   assert.ok(node?.kind === 'bucket');
   const subject = { kind: 'bucket', id: bucket, run: RUN } as const;
   assert.deepEqual(givenSubject(writer, node), subject);
-  assert.deepEqual(placeOf(writer, subject), { run: RUN, message: node.message }, 'a link leads where a click does: to the message of the largest credit');
+  assert.deepEqual(placeOf(writer, subject), { run: RUN, message: node.message }, 'a link leads where a click does: to the message of the clearest credit');
   const alternative = bucketsOf(writer, RUN, 'credit', node, limits)[0];
   assert.deepEqual(givenSubject(writer, alternative), { kind: 'message', id: one?.plan, run: RUN });
   const request = addRequest(writer, one?.plan ?? 0, ['else'], [1]);

@@ -4,6 +4,7 @@ import { branchOf, branchText } from '../../../src/extension/branchOf.ts';
 import { contextDocument } from '../../../src/extension/contextDocument.ts';
 import { TranscriptReading } from '../../../src/extension/transcriptReading.ts';
 import { NO_FILTER, type TranscriptFilter, type TranscriptTarget } from '../../../src/shared/transcriptProtocol.ts';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from './storeFixture.ts';
 
 const store = temporaryStore();
@@ -17,7 +18,7 @@ before(() => {
   addTree(writer, { iteration: 1, instance: instance(2), returns: [[1]] });
   for (const [index, value] of [0.5, -0.5].entries()) {
     const actor = tree[0]?.actors[index] ?? -1;
-    writer.insertCredit(writer.message(actor).bucket ?? -1, actor, { estimator: 'loo', value, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' });
+    setHeadline(writer.path, actor, headline(value, { low: null, high: null }));
   }
 });
 after(() => { store.remove(); });

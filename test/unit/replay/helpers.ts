@@ -11,6 +11,7 @@ import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/rep
 import type { Branch, TreeNode, TreeSettings } from '../../../src/replay/tree.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
 import type { Instance, NumericEnvironment, Sampling } from '../../../src/shared/records.ts';
+import { UNIT_RULE } from '../../support/headlines.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -160,7 +161,7 @@ export const ROUND: RoundRecord = { run: RUN, phase: 'train', iteration: 1, snap
 /** A store of its own with one run, its snapshot, the instances and environment 1. */
 export function storeFor(t: TestContext, of: readonly Instance[]): StoreWriter {
   const folder = mkdtempSync(join(tmpdir(), 'c3-replay-'));
-  const store = openStoreForWriting(join(folder, 'c3.sqlite'));
+  const store = openStoreForWriting(join(folder, 'c3.sqlite'), { headlines: UNIT_RULE });
   t.after(() => {
     store.close();
     rmSync(folder, { recursive: true, force: true });

@@ -134,7 +134,7 @@ describe('recordTrainingTree', () => {
       for (const [index, node] of nodes.entries()) {
         assert.deepEqual(view.alternatives[index]?.returns, leavesOf(node).map((leaf) => returnOf(leaf)));
         masked += leavesOf(node).filter((leaf) => returnOf(leaf) === null).length;
-        const { credit } = view.alternatives[index] ?? { credit: null };
+        const { bucketCredit: credit } = view.alternatives[index] ?? { bucketCredit: null };
         assert.equal(credit === null, measured.length < 2 || !measured.includes(node));
         if (credit === null) uncredited++;
         else near(credit.value, mean(returnsOf(node)) - mean(nodes.filter((other) => other !== node).flatMap(returnsOf)));

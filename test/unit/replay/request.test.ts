@@ -98,8 +98,9 @@ describe('replayMessage', () => {
     for (const position of [0, 1]) {
       const here = await scene(t, PAIR);
       const bucket = await ask(here, position, { alternatives: 6, replays: 3 });
-      assert.deepEqual(bucket.alternatives.map(({ credit }) => credit), creditBucket(bucket.alternatives, 'loo'));
+      assert.deepEqual(bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditBucket(bucket.alternatives, 'loo'));
       assert.ok(bucket.alternatives.some(({ credit }) => credit !== null && credit.value !== 0));
+      assert.deepEqual(here.store.message(bucket.message ?? 0).credit, bucket.alternatives[0]?.credit, 'the message shows what its bucket pools to');
       assert.deepEqual(here.store.bucketView(bucket.id), bucket);
       assert.equal(here.store.credits(bucket.id).length, 7);
     }
@@ -204,8 +205,8 @@ describe('replayMessage', () => {
         const complete = one.bucket.alternatives.filter((alternative) => !alternative.original && alternative.returns.length === (position === 0 ? 2 : 1));
         assert.equal(complete.length, one.done);
         const measured = one.bucket.alternatives.filter(({ returns }) => returns.length > 0).length;
-        if (measured < 2) assert.ok(one.bucket.alternatives.every(({ credit }) => credit === null), 'one alone is not compared with anything');
-        else assert.deepEqual(one.bucket.alternatives.map(({ credit }) => credit), creditBucket(one.bucket.alternatives, 'loo'));
+        if (measured < 2) assert.ok(one.bucket.alternatives.every(({ bucketCredit }) => bucketCredit === null), 'one alone is not compared with anything');
+        else assert.deepEqual(one.bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditBucket(one.bucket.alternatives, 'loo'));
       }
     }
   });

@@ -68,8 +68,9 @@ describe('findingReport', () => {
     assert.deepEqual(found?.verified, { identical: 0, different: 1, notComparable: 0, unverified: 3 });
     // 1 of 1 against 0 of 1: the difference is 1.
     const removal = found.removal;
-    assert.deepEqual([removal?.value, removal?.n, removal?.evaluatorCalls, removal?.interval], [1, 2, 2, 'newcombe']);
+    assert.deepEqual([removal?.value, removal?.n, removal?.evaluatorCalls, removal?.interval], [1, 2, 2, 'betting']);
     assert.equal(report.buckets[2]?.removal, null);
+    assert.deepEqual(report.message.estimates.find(({ name }) => name === 'remove')?.credit, removal, 'the only one, so pooled it is the same');
     const page = textOf(reportPage(report));
     assert.match(page, /remove \(empty message\) Replay 2 \(bucket \d+\) \+1\.000/u);
     assert.match(page, /1 different, 3 not re-executed/u);

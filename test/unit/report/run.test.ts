@@ -4,6 +4,7 @@ import { reportJson, reportPage, runReport } from '../../../src/report/report.ts
 import { quantile } from '../../../src/report/run.ts';
 import type { RunSummary } from '../../../src/shared/records.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from '../extension/storeFixture.ts';
 import { assertBalanced, assertSelfContained, textOf } from './page.ts';
 
@@ -89,9 +90,10 @@ describe('runReport', () => {
     const [a, b, c] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [0]] });
     const bucket = writer.message(a?.plan ?? 0).bucket ?? 0;
     const credit = { estimator: 'loo', n: 8, evaluatorCalls: 8, interval: 'newcombe' };
-    writer.insertCredit(bucket, a?.plan ?? 0, { ...credit, value: 1, low: -0.25, high: 1 });
-    writer.insertCredit(bucket, b?.plan ?? 0, { ...credit, value: -0.5, low: -0.75, high: -0.375 });
-    writer.insertCredit(bucket, c?.plan ?? 0, { ...credit, value: 0.25, low: 0.125, high: 0.5 });
+    for (const [plan, value, low, high] of [[a?.plan, 1, -0.25, 1], [b?.plan, -0.5, -0.75, -0.375], [c?.plan, 0.25, 0.125, 0.5]] as const) {
+      writer.insertCredit(bucket, plan ?? 0, { ...credit, value, low, high });
+      setHeadline(writer.path, plan ?? 0, headline(value, { low, high }));
+    }
     const request = addRequest(writer, b?.plan ?? 0, ['other'], [1]);
     writer.insertCredit(request.bucket, b?.plan ?? 0, { ...credit, value: -0.75, low: null, high: null, interval: 'none' });
     const report = runReport(writer, RUN);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import type { Alternative } from '../../../src/shared/records.ts';
 import { filledStore, inputErrorLike, newBucket, newCredit, newDecision, newEpisode, newReplay, addRun, RUN, storeErrorLike } from './helpers.ts';
 
@@ -17,12 +18,13 @@ test('a training bucket shows its alternatives with the returns of the leaves be
     store.insertEpisode(newEpisode(leaf, value, { evaluatorCalls: 2 }));
   }
   store.insertCredit(bucket, first, newCredit(0.125));
+  setHeadline(store.path, first, headline(0.25));
   const alternative = (decision: number, index: number, changes: Partial<Alternative>): Alternative => ({
-    decision, index, text: `plan ${index}`, original: false, tokenCount: 4, finish: 'end', returns: [], evaluatorCalls: 0, credit: null, verified: null, verification: null, ...changes,
+    decision, index, text: `plan ${index}`, original: false, tokenCount: 4, finish: 'end', returns: [], evaluatorCalls: 0, credit: null, bucketCredit: null, verified: null, verification: null, ...changes,
   });
   assert.deepEqual(store.bucketView(bucket), {
     ...given, id: bucket,
-    continuation: null, alternatives: [alternative(first, 0, { returns: [0.25, 1, null], evaluatorCalls: 6, credit: newCredit(0.125) }), alternative(second, 1, {})],
+    continuation: null, alternatives: [alternative(first, 0, { returns: [0.25, 1, null], evaluatorCalls: 6, credit: headline(0.25), bucketCredit: newCredit(0.125) }), alternative(second, 1, {})],
   });
   assert.deepEqual(store.bucket(bucket), { ...given, id: bucket });
   assert.deepEqual(store.bucketsFor(first).map((view) => view.id), [bucket]);
@@ -127,7 +129,9 @@ test('credits of every estimator are kept in order, labels are appended to messa
   const given = [newCredit(0.5), newCredit(0.25, { estimator: 'magrpo' }), newCredit(-0.5, { low: null, high: null, interval: 'none', n: 1 })];
   given.forEach((credit) => { store.insertCredit(bucket, id, credit); });
   assert.deepEqual(store.credits(bucket), given.map((credit) => ({ ...credit, bucket, decision: id })));
-  assert.deepEqual(store.bucketView(bucket).alternatives[0]?.credit, given[2]);
+  assert.deepEqual(store.bucketView(bucket).alternatives[0]?.bucketCredit, given[2]);
+  assert.equal(store.message(id).credit, null, 'a record of training is no headline');
+  assert.deepEqual(store.message(id).trainingCredit, given[0], 'the first is what training learned from');
   assert.throws(() => store.insertCredit(bucket, id, newCredit(Number.NaN)), storeErrorLike(/value of the credit of message 1 is NaN/));
   assert.throws(() => store.insertCredit(bucket, id, newCredit(0, { low: Number.NEGATIVE_INFINITY })), storeErrorLike(/lower bound of the credit of message 1 is -Infinity/));
   assert.throws(() => store.insertCredit(bucket, id, newCredit(0, { high: Number.NaN })), storeErrorLike(/upper bound of the credit of message 1 is NaN/));

@@ -1,6 +1,7 @@
 /** Which requests are of another continuation distribution, by the rows alone, and where that keeps their credits apart. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { OTHER_MODEL } from '../../../src/shared/records.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
 import { filledStore, newBucket, newCredit, newDecision, newReplay, RUN, WEIGHTS } from './helpers.ts';
@@ -77,23 +78,27 @@ test("a message that was picked greedily is continued as recorded at the run's t
 test("another distribution's credit is neither the message's nor one of the run's, and another model is no snapshot of the run", (t) => {
   const { store, message, training } = scene(t);
   store.insertCredit(training, message, newCredit(0.25));
+  setHeadline(store.path, message, headline(0.375));
   const other = request(store, message, LATER, 1);
+  setHeadline(store.path, message, headline(-0.75), other.bucket);
   store.insertCredit(other.bucket, message, newCredit(-0.75));
   store.insertCredit(other.bucket, other.alternative, newCredit(0.75));
   const alike = request(store, message, WEIGHTS, 1);
   store.insertCredit(alike.bucket, message, newCredit(0.5));
-  assert.equal(store.message(message).credit?.value, 0.25);
+  assert.equal(store.message(message).credit?.value, 0.375);
+  assert.equal(store.bucketView(other.bucket).alternatives[0]?.credit?.value, -0.75, 'a pool of its own');
   assert.deepEqual(store.creditsOfRun(RUN, 0, 10).map(({ bucket, value }) => [bucket, value]), [[alike.bucket, 0.5], [training, 0.25]]);
   assert.deepEqual(store.snapshotsOfRun(RUN).map(({ id }) => id), [WEIGHTS, LATER]);
 });
 
 test('what another distribution removed is never set against what the run replaced', (t) => {
   const { store, message, training } = scene(t);
-  store.insertCredit(training, message, newCredit(0.25));
+  setHeadline(store.path, message, headline(0.25));
   const removals = (): unknown => store.rankedBuckets({ run: RUN, order: 'distance', offset: 0, limit: 10 }).map(({ bucket, removal, continuation }) => [bucket, removal, continuation?.differs.snapshot ?? false]);
   const other = request(store, message, LATER, 1, '');
   assert.deepEqual(removals(), [[training, null, false], [other.bucket, null, true]]);
   const own = request(store, message, WEIGHTS, 1, '');
+  setHeadline(store.path, message, headline(0.25), own.bucket);
   const found = { message, replace: 0.25, remove: 1 };
   assert.deepEqual(removals(), [[training, found, false], [own.bucket, found, false], [other.bucket, null, true]]);
 });

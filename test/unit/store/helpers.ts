@@ -41,8 +41,8 @@ export function addRun(store: StoreWriter, id: string, createdAt: string): void 
 export function newDecision(changes: Partial<NewDecision> = {}): NewDecision {
   return {
     run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha, snapshot: WEIGHTS, environment: 1, eventType: 'reasoner', turn: 0, position: 0,
-    parent: null, bucket: null, siblingIndex: 0, context: 'Question: 12 + 7', contextKey: '9007199254740993', text: '12+7', tokens: Int32Array.of(49, 50, 43, 55),
-    logprobs: Float32Array.of(-0.5, -0.25, -1, -2), streamKey: 'stream', sampling: { temperature: 1, topP: 0.9, topK: 40, maxNewTokens: 32 },
+    parent: null, bucket: null, siblingIndex: 0, context: 'Question: 12 + 7', contextKey: '9007199254740993', text: '12+7',
+    tokens: Int32Array.from((changes.text ?? '12+7').padEnd(4).slice(-4), (character) => character.charCodeAt(0)), logprobs: Float32Array.of(-0.5, -0.25, -1, -2), streamKey: 'stream', sampling: { temperature: 1, topP: 0.9, topK: 40, maxNewTokens: 32 },
     finish: 'end', promptTokens: 16, reusedTokens: 8, ...changes,
   };
 }

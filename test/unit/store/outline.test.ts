@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { openStoreForReading } from '../../../src/store/reader.ts';
 import { addRun, filledStore, inputErrorLike, INSTANCE, newBucket, newCredit, newDecision, newEpisode, OTHER_INSTANCE, RUN } from './helpers.ts';
 
@@ -41,6 +42,8 @@ test("an outline's version changes with every message, return and credit of its 
   assert.ok(isNew(), 'a return');
   store.insertCredit(bucket, id, newCredit(0.5));
   assert.ok(isNew(), 'a credit');
+  setHeadline(store.path, id, headline(0.5));
+  assert.ok(isNew(), 'a headline');
   const other = store.insertDecision(newDecision({ iteration: 2, bucket: elsewhere }));
   store.insertEpisode(newEpisode(other, 1, { iteration: 2 }));
   store.insertCredit(elsewhere, other, newCredit(0.25));
@@ -70,11 +73,11 @@ test('many messages come in the order that was asked for, each as it comes alone
   const [first = 0, second = 0, third = 0] = ids;
   store.insertEpisode(newEpisode(second, 0.5, { iteration: 2 }));
   store.insertCredit(bucket, third, newCredit(-0.25, { low: null, high: null, interval: 'none' }));
-  store.insertCredit(bucket, third, newCredit(0.125));
+  setHeadline(store.path, third, headline(0.125));
   const asked = [third, first, third, second];
   assert.deepEqual(store.messages(asked), asked.map((id) => store.message(id)));
   assert.deepEqual(store.messages(asked).map((message) => [message.text, message.return, message.credit]), [
-    ['plan 2', null, newCredit(0.125)], ['plan 0', null, null], ['plan 2', null, newCredit(0.125)], ['plan 1', 0.5, null],
+    ['plan 2', null, headline(0.125)], ['plan 0', null, null], ['plan 2', null, headline(0.125)], ['plan 1', 0.5, null],
   ]);
   assert.deepEqual(store.messages([]), []);
   assert.throws(() => store.messages([first, 99]), inputErrorLike(/no message 99/));

@@ -6,6 +6,7 @@ import { PROBLEMS } from '../../../src/store/problems.ts';
 import { searchWords } from '../../../src/store/readProblems.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from '../extension/storeFixture.ts';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { rawConnection } from './helpers.ts';
 
 const BY_APPEARANCE: ProblemSort = { column: 'appearance', descending: false };
@@ -33,6 +34,7 @@ function fill(writer: StoreWriter): void {
     const { leaf } = writer.episodes({ run: RUN, phase: 'train', iteration: number === 3 ? 2 : 1, offset: 0, limit: 100 }).find((episode) => episode.instance === instance(number).uidSha) ?? { leaf: 0 };
     const { bucket } = writer.message(leaf);
     writer.insertCredit(bucket ?? 0, leaf, { estimator: 'loo', value, low, high, n: 4, evaluatorCalls: 4, interval: 'betting' });
+    setHeadline(writer.path, leaf, headline(value, { low, high }));
   }
   const [first] = writer.episodes({ run: RUN, phase: 'train', iteration: 1, offset: 0, limit: 1 });
   addRequest(writer, first?.leaf ?? 0, ['something else'], [0]);
@@ -136,7 +138,7 @@ test('an older store comes out with the same problems as one that listed them wh
     db.prepare('SELECT * FROM problem_round ORDER BY problem, phase, iteration').all(),
   ];
   const before = read();
-  db.exec('DROP TRIGGER decision_listed; DROP TRIGGER episode_listed; DROP TRIGGER step_listed; DROP TRIGGER credit_listed; DROP TABLE problem_round; DROP TABLE problem');
+  db.exec('DROP TRIGGER decision_listed; DROP TRIGGER episode_listed; DROP TRIGGER step_listed; DROP TABLE problem_round; DROP TABLE problem');
   db.exec(PROBLEMS);
   assert.deepEqual(read(), before);
 });

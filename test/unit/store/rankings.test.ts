@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { ALL_BUCKETS, BUCKET_ORDERS, distanceOf, passes, type BucketFilter, type RankedBucket } from '../../../src/shared/rankings.ts';
+import { clearOf, distanceToDecision, type Headline } from '../../../src/shared/headline.ts';
 import type { BucketView } from '../../../src/shared/records.ts';
 import { BUCKET_MEASURES } from '../../../src/store/bucketMeasures.ts';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
+import { headline, joinPool, setHeadline } from '../../support/headlines.ts';
 import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../extension/storeFixture.ts';
 
 /** A counter-based stream of numbers in [0, 1): the same in every run of the test. */
@@ -18,7 +20,10 @@ function numbers(): () => number {
   };
 }
 
-const credit = (value: number, estimator = 'loo') => ({ estimator, value, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' });
+/** Gives a message a headline in a bucket: every third one decided. */
+function give(writer: StoreWriter, bucket: number, id: number, value: number): void {
+  setHeadline(writer.path, id, headline(value, id % 3 === 0 ? { low: value - 0.2, high: value + 0.2 } : { low: -1, high: 0.9 + value / 20 }), bucket);
+}
 
 /** Trees with masked and equal returns, requests, credits, one of them said twice, and a bucket without anything. */
 function fill(writer: StoreWriter): void {
@@ -30,7 +35,7 @@ function fill(writer: StoreWriter): void {
     const trees = addTree(writer, { iteration: 1 + (number % 3), instance: instance(number), returns: Array.from({ length: 3 }, () => Array.from({ length: 1 + Math.floor(next() * 3) }, score)) });
     for (const { plan, actors } of trees) {
       const buckets = [plan, ...actors].map((id) => [writer.message(id).bucket ?? 0, id] as const);
-      for (const [bucket, id] of buckets) if (next() < 0.8) writer.insertCredit(bucket, id, credit(Math.round(200 * next() - 100) / 100, next() < 0.8 ? 'loo' : 'magrpo'));
+      for (const [bucket, id] of buckets) if (next() < 0.8) give(writer, bucket, id, Math.round(200 * next() - 100) / 100);
     }
     const first = trees[0];
     if (first === undefined) continue;
@@ -38,12 +43,8 @@ function fill(writer: StoreWriter): void {
     if (number === 7) replayTree(writer, trees, number);
     if (number % 4 === 0) {
       const { bucket, alternatives } = addRequest(writer, first.plan, ['one', 'two'], [score(), score()]);
-      for (const id of alternatives) writer.insertCredit(bucket, id, credit(next()));
+      for (const id of alternatives) give(writer, bucket, id, next());
     }
-    // What was said later counts: a larger credit goes down, and another estimator's does not hide the one that is shown.
-    const bucket = writer.message(first.plan).bucket ?? 0;
-    if (number === 5) for (const value of [0.99, 0.01]) writer.insertCredit(bucket, first.plan, credit(value));
-    if (number === 6) writer.insertCredit(bucket, first.plan, credit(-1, 'magrpo'));
   }
   addTree(writer, { run: 'other', iteration: 1, instance: instance(1), returns: [[1], [0]] });
 }
@@ -77,6 +78,9 @@ const deviation = (values: readonly number[]): number | null => {
 const returnsOf = (view: BucketView): number[] => view.alternatives.flatMap(({ returns }) => returns).filter((value): value is number => value !== null);
 const creditOf = (view: BucketView): number | null => view.alternatives.reduce<number | null>((most, alternative) => (alternative.credit === null ? most : Math.max(most ?? 0, Math.abs(alternative.credit.value))), null);
 
+/** The bound nearest to 0 where it is decided; else how far from deciding it is, below 0. */
+const rankOf = (shown: Headline | null): number => (shown === null ? -9 : Math.abs(clearOf(shown)) || -(distanceToDecision(shown) ?? 9));
+
 function descending(values: readonly (number | null)[]): void {
   const sorted = [...values].sort((a, b) => (b ?? -1) - (a ?? -1));
   assert.deepEqual(values, sorted, 'largest first, unmeasured last');
@@ -99,11 +103,14 @@ test('buckets are ranked by what their alternatives show, page by page, and thos
       const spread = deviation(returnsOf(view));
       assert.equal(ranked.returns, returnsOf(view).length);
       assert.ok(spread === null || ranked.spread === null ? spread === ranked.spread : Math.abs(spread - ranked.spread) < 1e-12, `${String(spread)} ${String(ranked.spread)}`);
-      assert.equal(ranked.credit === null ? null : Math.abs(ranked.credit.value), creditOf(view));
+      assert.equal(ranked.credit === null, creditOf(view) === null);
+      if (order === 'credit') assert.equal(ranked.credit === null ? null : Math.abs(ranked.credit.value), creditOf(view));
+      if (order === 'clearest') assert.equal(rankOf(ranked.credit), view.alternatives.reduce((most, alternative) => Math.max(most, rankOf(alternative.credit)), -9));
       assert.equal(ranked.text, view.alternatives.find(({ decision }) => decision === ranked.message)?.text);
     }
     if (order === 'spread') descending(all.map(({ spread }) => spread));
-    else descending(all.map((ranked) => (ranked.credit === null ? null : Math.abs(ranked.credit.value))));
+    else if (order === 'credit') descending(all.map((ranked) => (ranked.credit === null ? null : Math.abs(ranked.credit.value))));
+    else if (order === 'clearest') descending(all.map((ranked) => rankOf(ranked.credit)));
   }
   assert.ok(writer.rankedBuckets({ run: RUN, order: 'spread', offset: 0, limit: 1000 }).some(({ spread }) => spread === 0), 'equal returns spread by exactly nothing');
   assert.deepEqual(writer.rankedBuckets({ run: 'nobody', order: 'credit', offset: 0, limit: 10 }), []);
@@ -122,7 +129,7 @@ test('under a filter the ranking holds the buckets that pass, in the same order 
   const kinds = writer.bucketKinds(RUN);
   for (const order of BUCKET_ORDERS) {
     const all = writer.rankedBuckets({ run: RUN, order, offset: 0, limit: 1000 });
-    // By spread and by credit the figure shown is that of the largest credit; by distance it may be another's.
+    // By distance the figure shown may be another message's.
     if (order !== 'distance') assert.deepEqual(new Map(kinds.map(({ role, origin, credit, count }) => [[role, origin, credit].join(' '), count])), new Map([...Map.groupBy(all, kindOf)].sort().map(([kind, of]) => [kind, of.length])));
     for (const filter of filters) {
       const creditOfBucket = (bucket: number): 'measured' | 'not measured' => (creditOf(writer.bucketView(bucket)) === null ? 'not measured' : 'measured');
@@ -149,7 +156,8 @@ function addRemoval(writer: StoreWriter, plan: number, parts: { readonly kept: r
   };
   parts.kept.forEach((value, index) => { replay(plan, index, value); });
   parts.gone.forEach((value, index) => { replay(emptied, index, value); });
-  if (parts.credit !== undefined) writer.insertCredit(bucket, plan, credit(parts.credit));
+  if (parts.credit !== undefined) give(writer, bucket, plan, parts.credit);
+  else joinPool(writer.path, bucket, writer.message(plan).bucket ?? 0);
   return bucket;
 }
 
@@ -159,17 +167,16 @@ test('by distance, a bucket stands where replacing and removing a message disagr
   const plans = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [1], [0]] }).map(({ plan }) => plan);
   const [a = 0, b = 0, c = 0, d = 0] = plans;
   const own = writer.message(a).bucket ?? 0;
-  plans.forEach((plan, index) => { writer.insertCredit(own, plan, credit(index / 10)); });
-  // Others were sampled: replacing is worth what this bucket says.
-  const sampled = addRemoval(writer, a, { kept: [1, 1], gone: [0, 0.5], others: [1, 0], credit: 0.25 });
-  // Nothing else was sampled: leave-one-out here would be removing itself, so the message's own bucket is asked.
-  const alone = addRemoval(writer, b, { kept: [1], gone: [0], others: [], credit: 1 });
-  const masked = addRemoval(writer, c, { kept: [1], gone: [null], others: [1], credit: 0.5 });
-  const typed = addRemoval(writer, d, { kept: [1], gone: [0], others: [1], credit: 0.5, empty: 'not empty' });
+  plans.forEach((plan, index) => { give(writer, own, plan, index / 10); });
+  const sampled = addRemoval(writer, a, { kept: [1, 1], gone: [0, 0.5], others: [1, 0] });
+  // Nothing else was sampled here: replacing is worth what the whole pool says, here as there.
+  const alone = addRemoval(writer, b, { kept: [1], gone: [0], others: [] });
+  const masked = addRemoval(writer, c, { kept: [1], gone: [null], others: [1] });
+  const typed = addRemoval(writer, d, { kept: [1], gone: [0], others: [1], empty: 'not empty' });
   const all = writer.rankedBuckets({ run: RUN, order: 'distance', offset: 0, limit: 100 });
   const short = all.map(({ bucket, message, removal }) => [bucket, message, removal === null ? null : Number(distanceOf(removal).toFixed(9))]);
-  assert.deepEqual(short.slice(0, 3), [[own, b, 0.9], [alone, b, 0.9], [sampled, a, 0.5]]);
-  assert.deepEqual(all[2]?.removal, { message: a, replace: 0.25, remove: 0.75 });
+  assert.deepEqual(short.slice(0, 3), [[own, b, 0.9], [alone, b, 0.9], [sampled, a, 0.75]]);
+  assert.deepEqual(all[2]?.removal, { message: a, replace: 0, remove: 0.75 });
   assert.ok(short.slice(3).every(([, , distance]) => distance === null));
   assert.ok([masked, typed].every((bucket) => short.slice(3).some(([other]) => other === bucket)));
   assert.deepEqual(writer.rankedBuckets({ run: RUN, order: 'distance', offset: 2, limit: 3 }), all.slice(2, 5));
@@ -183,9 +190,9 @@ test('an older store comes out with the same measures as one that was measured w
   const db = new (loadSqlite())(path);
   t.after(() => { db.close(); });
   // Sums in another order differ in the last digits.
-  const measures = (): unknown => db.prepare('SELECT bucket, run, credit, returns, round(variance, 9) AS variance FROM bucket_measure ORDER BY bucket').all();
+  const measures = (): unknown => db.prepare('SELECT bucket, run, returns, round(variance, 9) AS variance FROM bucket_measure ORDER BY bucket').all();
   const before = measures();
-  db.exec(`DROP TRIGGER bucket_measured; DROP TRIGGER credit_measured; DROP TRIGGER credit_measured_again; DROP TRIGGER episode_measured; DROP TRIGGER replay_measured;
+  db.exec(`DROP TRIGGER bucket_measured; DROP TRIGGER episode_measured; DROP TRIGGER replay_measured;
     DROP TABLE bucket_measure; DROP INDEX decision_typed`);
   db.exec(BUCKET_MEASURES);
   assert.deepEqual(measures(), before);

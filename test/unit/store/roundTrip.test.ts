@@ -123,7 +123,7 @@ test('a decision comes back bit for bit, to the writer and to a reader', (t) => 
   }
   assert.deepEqual(reader.message(id), {
     id, run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha, snapshot: WEIGHTS, eventType: 'reasoner', turn: 2, position: 1, parent: null, bucket,
-    siblingIndex: 3, contextKey: '9223372036854775807', text: given.text, finish: 'length', tokenCount: 5, return: null, leaves: 0, credit: null,
+    siblingIndex: 3, contextKey: '9223372036854775807', text: given.text, finish: 'length', tokenCount: 5, return: null, leaves: 0, credit: null, trainingCredit: null,
   });
   assert.throws(() => reader.decision(id + 1), inputErrorLike(/no message 2/));
   assert.throws(() => reader.message(id + 1), inputErrorLike(/no message 2/));

@@ -23,7 +23,7 @@ it('gives the credit that each message of a run shows, and its replays by verdic
     if (index === 2) writer.insertVerification({ replay: second?.id ?? 0, result: 'notComparable', detail: '', environment: 1 });
   }
   const views = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 100 });
-  const expected = views.flatMap(({ id, origin, eventType, alternatives }) => alternatives.flatMap(({ decision, credit: shown }) => (shown === null ? [] : [{ bucket: id, decision, origin, eventType, value: shown.value, low: shown.low, high: shown.high }])));
+  const expected = views.flatMap(({ id, origin, eventType, alternatives }) => alternatives.flatMap(({ decision, bucketCredit: shown }) => (shown === null ? [] : [{ bucket: id, decision, origin, eventType, value: shown.value, low: shown.low, high: shown.high }])));
   const key = ({ bucket, decision }: { bucket: number; decision: number }): number => 1000 * bucket + decision;
   const found = writer.creditsOfRun(RUN, 0, 100);
   assert.equal(found.length, 12);

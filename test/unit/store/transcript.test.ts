@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Message } from '../../../src/shared/records.ts';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { openStoreForReading } from '../../../src/store/reader.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
 import { filledStore, inputErrorLike, INSTANCE, newBucket, newCredit, newDecision, newEpisode, numbersFrom, OTHER_INSTANCE, RUN } from './helpers.ts';
@@ -155,20 +156,23 @@ test('instances do not mix', (t) => {
   assert.deepEqual(shown(store.message(other)), { id: other, return: 1, leaves: 1 });
 });
 
-test("a message shows the newest leave-one-out credit of its own bucket, and nobody else's", (t) => {
+test('a message shows the headline of its pool, and beside it what training learned from it', (t) => {
   const store = filledStore(t);
   const own = store.insertBucket(newBucket());
-  const request = store.insertBucket(newBucket({ origin: 'request' }));
   const id = store.insertDecision(newDecision({ bucket: own }));
-  const sibling = store.insertDecision(newDecision({ bucket: own, siblingIndex: 1 }));
-  store.insertCredit(request, id, newCredit(0.9));
-  assert.equal(store.message(id).credit, null);
-  store.insertCredit(own, id, newCredit(0.25, { low: null, high: null, interval: 'none' }));
+  const sibling = store.insertDecision(newDecision({ bucket: own, siblingIndex: 1, text: '7+12' }));
+  store.insertCredit(own, id, newCredit(0.25, { estimator: 'magrpo' }));
   store.insertCredit(own, id, newCredit(0.5));
-  store.insertCredit(own, id, newCredit(0.75, { estimator: 'mean' }));
-  store.insertCredit(own, sibling, newCredit(-0.5));
-  assert.deepEqual(store.message(id).credit, newCredit(0.5));
-  assert.deepEqual(store.message(sibling).credit, newCredit(-0.5));
+  assert.deepEqual([store.message(id).credit, store.message(id).trainingCredit], [null, newCredit(0.25, { estimator: 'magrpo' })], 'the first record is the one that was learned from');
+  setHeadline(store.path, id, headline(0.125));
+  setHeadline(store.path, sibling, headline(-0.5));
+  assert.deepEqual(store.message(id).credit, headline(0.125));
+  assert.deepEqual([store.message(sibling).credit, store.message(sibling).trainingCredit], [headline(-0.5), null]);
+  // A message of no bucket shows that of its context, weights and temperature.
+  const evaluated = store.insertDecision(newDecision({ phase: 'evaluate', text: '7+12' }));
+  assert.deepEqual(store.message(evaluated).credit, headline(-0.5));
+  const hotter = store.insertDecision(newDecision({ phase: 'evaluate', text: '7+12', sampling: { temperature: 2, topP: 1, topK: 0, maxNewTokens: 8 } }));
+  assert.equal(store.message(hotter).credit, null);
 });
 
 test('many trees can be read in turn', (t) => {

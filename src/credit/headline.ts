@@ -1,0 +1,104 @@
+/** The one credit that a message shows: pooled over all buckets of its context, with an interval that holds however often somebody looks. */
+import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../shared/creditPool.ts';
+import type { Headline } from '../shared/headline.ts';
+import { bettingInterval } from './betting.ts';
+import { evidenceOf, membersOf, type BucketEvidence } from './pairing.ts';
+import { replaysToSettle } from './settle.ts';
+
+export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
+
+/**
+ * The headline of every alternative of a pool; messages of equal tokens are one.
+ *
+ * The credit is Q(a) - V(h): the message's expected return less that of the policy's own messages in its context, by leave-one-out over each bucket
+ * (C3, eq. 13 to 15). The value is the mean difference over all pairs of a draw and a stream, buckets weighted by their independent units. The interval
+ * is a betting confidence sequence over these units (see betting.ts). n counts distinct results on both sides.
+ * @returns by key; alternatives without an unmasked return are left out
+ */
+export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
+  const keys = new Set(pool.buckets.flatMap(({ members }) => members.filter(isScored).map(({ key }) => key)));
+  const span = spanOf(pool);
+  const names = new ResultNames(pool);
+  return new Map([...keys].map((key) => [key, headlineOf(pool, key, span, names)]));
+}
+
+function headlineOf(pool: CreditPool, key: string, span: number | null, names: ResultNames): Headline {
+  const involved = pool.buckets.filter(({ members }) => members.some((member) => member.key === key && isScored(member)));
+  const copies = pool.buckets.reduce((count, { members }) => count + members.filter((member) => member.key === key && member.drawn).length, 0);
+  const alone = !involved.some((bucket) => membersOf(bucket, key).draws.some((draw) => draw.key !== key));
+  const behind = names.behind(involved, key);
+  const base = { estimator: 'loo', ...behind, copies } as const;
+  if (alone) return { ...base, value: 0, low: null, high: null, interval: 'none', effectiveN: 0, verdict: 'alone', more: null, reason: null };
+  const evidence = involved.map((bucket) => evidenceOf(bucket, key, pool.terminal)).filter((found) => found !== null);
+  const effectiveN = evidence.reduce((total, { units }) => total + units, 0);
+  const value = valueOf(evidence, effectiveN);
+  if (span === null) return { ...base, value, low: null, high: null, interval: 'none', effectiveN, verdict: 'undecided', more: null, reason: RANGE_UNKNOWN };
+  const bounds = bettingInterval(evidence, span);
+  // Units of unequal blocks may pull the interval off the mean of all pairs.
+  const low = Math.min(bounds.low, value);
+  const high = Math.max(bounds.high, value);
+  const verdict = low > 0 ? 'helped' : high < 0 ? 'hurt' : 'undecided';
+  const more = verdict === 'undecided' ? replaysToSettle(evidence, span, pool.terminal) : 0;
+  return { ...base, value, low, high, interval: 'betting', effectiveN, verdict, more, reason: null };
+}
+
+function valueOf(evidence: readonly BucketEvidence[], effectiveN: number): number {
+  let total = 0;
+  for (const { cells, units } of evidence) total += units * (cells.reduce((sum, cell) => sum + cell, 0) / cells.length);
+  return total / effectiveN;
+}
+
+/** The width of the range of returns; null where a return lies outside what is known. */
+function spanOf({ buckets, range }: CreditPool): number | null {
+  if (range === null || range.high <= range.low) return null;
+  const isWithin = ({ value }: PoolResult): boolean => value === null || (value >= range.low && value <= range.high);
+  return buckets.every(({ members }) => members.every(({ results }) => results.every(isWithin))) ? range.high - range.low : null;
+}
+
+const isScored = ({ results }: PoolMember): boolean => results.some(({ value }) => value !== null);
+
+/** Which results of a pool are the same: those of equal messages that drew equal numbers. */
+class ResultNames {
+  private readonly names = new Map<PoolResult, number>();
+
+  constructor({ buckets, terminal }: CreditPool) {
+    const known = new Map<string, number>();
+    let next = 0;
+    for (const { id, members } of buckets) {
+      for (const { key, results } of members) {
+        for (const result of results) {
+          // A message that ends the episode has one result, in whatever bucket.
+          const shared = terminal ? key : result.source === null ? null : `${key} ${String(id)} ${result.source}`;
+          const name = (shared === null ? undefined : known.get(shared)) ?? next++;
+          if (shared !== null) known.set(shared, name);
+          this.names.set(result, name);
+        }
+      }
+    }
+  }
+
+  /** What stands behind a message's credit: distinct results, calls that were paid, and results that were taken from an equal one. */
+  behind(buckets: readonly PoolBucket[], key: string): Pick<Headline, 'n' | 'evaluatorCalls' | 'reused'> {
+    const seen = new Set<number>();
+    let evaluatorCalls = 0;
+    let reused = 0;
+    for (const bucket of buckets) {
+      const { own, draws } = membersOf(bucket, key);
+      for (const { results } of [...own, ...draws.filter((draw) => draw.key !== key || !own.includes(draw))]) {
+        for (const result of results) {
+          evaluatorCalls += result.evaluatorCalls;
+          if (result.value === null) continue;
+          const name = this.names.get(result) ?? -1;
+          if (seen.has(name) && result.evaluatorCalls === 0) reused++;
+          seen.add(name);
+        }
+      }
+    }
+    return { n: seen.size, evaluatorCalls, reused };
+  }
+}
+
+/** The range of the returns of a run: a sum of scores from 0 to 1, one of each scored message, cut to the bound. */
+export function returnRange(scoredMessages: number, bound: number): ReturnRange {
+  return { low: 0, high: Math.max(Math.min(bound, scoredMessages), 0) };
+}

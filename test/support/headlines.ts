@@ -1,0 +1,57 @@
+/** Headline credits written straight into a store, for tests of what reads them. */
+import { headlinesOf } from '../../src/credit/headline.ts';
+import type { Credit } from '../../src/shared/records.ts';
+import { clearOf, distanceToDecision, type Headline, type Verdict } from '../../src/shared/headline.ts';
+import { LIST_CLEAREST, tokenKey } from '../../src/store/headlines.ts';
+import type { HeadlineRule } from '../../src/store/writer.ts';
+import { loadSqlite } from '../../src/store/sqlite.ts';
+
+/** The rule of the engine for runs whose returns lie in [0, 1]. */
+export const UNIT_RULE: HeadlineRule = { headlinesOf, rangeOf: () => ({ low: 0, high: 1 }) };
+
+/** A headline of these bounds, decided where they leave 0. */
+export function headline(value: number, changes: Partial<Headline> = {}): Headline {
+  const { low, high } = { low: value - 0.1, high: value + 0.1, ...changes };
+  const verdict: Verdict = low !== null && low > 0 ? 'helped' : high !== null && high < 0 ? 'hurt' : 'undecided';
+  return {
+    estimator: 'loo', value, low, high, n: 4, evaluatorCalls: 4, interval: 'betting', effectiveN: 2, reused: 0, copies: 1, verdict, more: verdict === 'undecided' ? 12 : 0, reason: null, ...changes,
+  };
+}
+
+/** The headline that a credit's numbers make. */
+export const headlineFrom = ({ value, low, high, n, evaluatorCalls }: Pick<Credit, 'value' | 'low' | 'high' | 'n' | 'evaluatorCalls'>): Headline => headline(value, { low, high, n, evaluatorCalls });
+
+/** Puts a bucket into the pool of another. */
+export function joinPool(path: string, bucket: number, pool: number): void {
+  const db = new (loadSqlite())(path);
+  try {
+    db.prepare('INSERT OR REPLACE INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, 1)').run(bucket, pool);
+  } finally {
+    db.close();
+  }
+}
+
+/** Gives a message a headline in the pool of a bucket, its own unless another is named. */
+export function setHeadline(path: string, message: number, given: Headline, bucket: number | null = null): void {
+  const db = new (loadSqlite())(path);
+  try {
+    const row = db.prepare<[number | null, number], { key: string; bucket: number; temperature: number; run: string; instance: number; phase: string }>(`
+      SELECT ${tokenKey('decision')} AS key, coalesce(?, bucket) AS bucket, temperature, run, instance, phase FROM decision WHERE id = ?`).get(bucket, message);
+    if (row === undefined) throw new Error(`no message ${String(message)}`);
+    db.prepare('INSERT OR IGNORE INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)').run(row.bucket, row.bucket, row.temperature);
+    const pool = db.prepare<[number], number>('SELECT pool FROM bucket_pool WHERE bucket = ?').pluck().get(row.bucket) ?? row.bucket;
+    const clear = clearOf(given);
+    const distance = distanceToDecision(given);
+    const rank = clear !== 0 ? Math.abs(clear) : distance === null ? null : -distance;
+    db.prepare(`
+      INSERT OR REPLACE INTO headline (pool, token_key, run, instance, message, estimator, value, low, high, n, evaluator_calls, interval, effective_n, reused, copies, verdict, more, reason, clear, rank)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+      pool, row.key, row.run, row.instance, row.phase === 'replay' ? null : message, given.estimator, given.value, given.low, given.high, given.n, given.evaluatorCalls, given.interval,
+      given.effectiveN, given.reused, given.copies, given.verdict, given.more, given.reason, clear, rank);
+    db.prepare('UPDATE bucket_pool SET newest = newest + 1 WHERE pool = ?').run(pool);
+    db.prepare('UPDATE bucket_measure SET clearest = max(coalesce(clearest, -9), coalesce(?, -9)), credit = max(coalesce(credit, 0), abs(?)) WHERE bucket = ?').run(rank, given.value, row.bucket);
+    db.prepare(LIST_CLEAREST).run({ run: row.run, instance: row.instance });
+  } finally {
+    db.close();
+  }
+}
