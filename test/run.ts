@@ -2,12 +2,12 @@
  * The tests: node test/run.ts [unit|integration]
  *
  * Without an argument: types, lint, unit tests, then the tests in a real VS Code. dist/ must have been built. The last line is the
- * total of all, "N passed, N failed", and the exit code follows it.
+ * total of all, "N passed, N failed", and the exit code follows it; before it stand the files that took longest.
  */
-import { globSync } from 'node:fs';
+import { globSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { run as runTests } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
@@ -26,6 +26,10 @@ type Suite = 'unit' | 'integration';
 const ROOT = join(import.meta.dirname, '..');
 /** One file; well above what any takes on two slow cores. */
 const FILE_TIMEOUT = 900_000;
+/** Editors at a time: one waits for much of its time, and each has folders, ports and processes of its own. */
+const EDITORS = Math.min(2, availableParallelism());
+/** Files whose times are shown at the end. */
+const SLOWEST = 10;
 
 const only = process.argv[2];
 if (only !== undefined && only !== 'unit' && only !== 'integration') {
@@ -35,6 +39,9 @@ if (only !== undefined && only !== 'unit' && only !== 'integration') {
 process.chdir(ROOT);
 
 const results: Totals[] = [];
+/** How long each test file took, in seconds. */
+const durations = new Map<string, number>();
+const started = performance.now();
 if (only === undefined) {
   results.push(await check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']));
   results.push(await check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']));
@@ -47,8 +54,16 @@ if (only !== 'integration') {
 if (only !== 'unit') results.push(await runIntegration());
 
 const total = results.reduce((sum, { passed, failed }) => ({ passed: sum.passed + passed, failed: sum.failed + failed }), { passed: 0, failed: 0 });
+showTimes();
 console.log(`\n${String(total.passed)} passed, ${String(total.failed)} failed`);
 process.exit(total.failed === 0 ? 0 : 1);
+
+/** Where the time went: what to look at first when the tests take too long. */
+function showTimes(): void {
+  console.log(`\n== Time: ${((performance.now() - started) / 60_000).toFixed(1)} minutes; the files that took longest`);
+  const slowest = [...durations].sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
+  for (const [file, seconds] of slowest) console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`);
+}
 
 /** A program over the whole tree, counted as one test. */
 async function check(title: string, script: readonly string[], args: readonly string[]): Promise<Totals> {
@@ -66,15 +81,18 @@ async function check(title: string, script: readonly string[], args: readonly st
 async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
   console.log(`\n== ${suite === 'unit' ? 'Unit tests' : 'Tests in a real VS Code'}`);
   // Killed runs need no editor: they belong to the unit tests.
-  const files = globSync([`test/${suite}/**/*.test.ts`, ...(suite === 'unit' ? ['test/crash/*.test.ts'] : [])]).sort();
+  const files = globSync([`test/${suite}/**/*.test.ts`, ...(suite === 'unit' ? ['test/crash/*.test.ts'] : [])]);
+  // The largest first: one that takes long shall not be the last to begin.
+  files.sort((a, b) => statSync(b).size - statSync(a).size || a.localeCompare(b));
   if (files.length === 0) {
     console.error(`No test file was found below test/${suite}.`);
     return { passed: 0, failed: 1 };
   }
   let totals: Totals = { passed: 0, failed: 1 };
   const stream = runTests({ files, concurrency, timeout: FILE_TIMEOUT });
-  stream.on('test:summary', ({ file, counts }) => {
-    if (file === undefined) totals = { passed: counts.passed, failed: counts.tests - counts.passed };
+  stream.on('test:summary', ({ file, counts, duration_ms: milliseconds }) => {
+    if (file !== undefined) durations.set(relative(ROOT, file), milliseconds / 1000);
+    else totals = { passed: counts.passed, failed: counts.tests - counts.passed };
   });
   await pipeline(stream, new spec(), process.stdout, { end: false });
   return totals;
@@ -89,7 +107,7 @@ async function runIntegration(): Promise<Totals> {
     await codeServer();
     await installExtension(extensions);
     process.env['C3_TEST_EXTENSIONS'] = extensions;
-    return await runSuite('integration', 1);
+    return await runSuite('integration', EDITORS);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     return { passed: 0, failed: 1 };

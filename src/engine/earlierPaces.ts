@@ -1,6 +1,5 @@
 /** How fast earlier runs of a store went that were like the one that is planned. */
 import { C3Error } from '../shared/errors.ts';
-import { EVALUATION_ROUNDS } from '../shared/evaluationRounds.ts';
 import type { NumericEnvironment } from '../shared/records.ts';
 import type { StoreReader } from '../store/types.ts';
 import { methodNamed } from '../training/methods/methods.ts';
@@ -57,7 +56,7 @@ function madeHere(store: StoreReader, run: string, here: NumericEnvironment): bo
 function paceOfRun(store: StoreReader, run: string, steps: boolean): Pace | null {
   const account = store.account(run);
   const finished = store.run(run).steps;
-  const episodes = EVALUATION_ROUNDS.reduce((total, { iteration }) => total + store.countEpisodes({ run, phase: 'evaluate', iteration }), 0);
+  const episodes = store.evaluationNumbers(run).reduce((total, iteration) => total + store.countEpisodes({ run, phase: 'evaluate', iteration }), 0);
   if (account === null || episodes === 0 || (steps && finished === 0)) return null;
   return { episode: Math.max(0, account.seconds - account.trainingSeconds) / episodes, step: finished === 0 ? 0 : account.trainingSeconds / finished };
 }

@@ -28,11 +28,12 @@ export interface TrialInput {
   readonly cancelled: () => boolean;
 }
 
-/** Seconds after which a trial is given up, between two steps of generation. */
-const LIMIT = 1.5;
-/** Episodes of the round that warms up, and at most of the one that counts. */
+/** Seconds that a trial aims at, and those after which a round of it is given up, between two steps of generation. */
+const AIM = 1;
+const LIMIT = 3;
+/** Episodes of the rounds: the first compiles graphs and never counts, the last that was made does. Few rows take longer each than many. */
 const FEW = 4;
-const MANY = 48;
+const ROUNDS = [FEW, 16, 48] as const;
 /** Of the work that is planned, a trial does no more than this share. */
 const SHARE = 1 / 40;
 /** A training step with the reference's scores takes so many times what scoring the same messages takes: measured with the bundled teams. */
@@ -51,10 +52,11 @@ const unscored: Evaluator = { name: 'none', evaluate: () => Promise.resolve({ sc
 export async function tryModel({ runtime, tokenizer, info, protocol, render, sampling, instances, cancelled }: TrialInput, episodes: number): Promise<MessageSeconds | null> {
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
   const positions = protocol.occurrences.map(({ position }) => position);
-  const end = performance.now() + 1000 * LIMIT;
-  const stop = (): boolean => cancelled() || performance.now() > end;
+  const began = performance.now();
   const round = async (count: number): Promise<MessageSeconds> => {
     const chosen = instances.slice(0, count);
+    const end = performance.now() + 1000 * LIMIT;
+    const stop = (): boolean => cancelled() || performance.now() > end;
     const settings = { protocol, render, policy, evaluator: unscored, budget: new EvaluatorBudget(Infinity), sampling, seed: 0, scope: 'trial', commonRandomNumbers: false };
     const started = performance.now();
     const roots = await grow(settings, chosen.map((instance) => ({ instance, node: null })), positions, positions.map(() => 1), { cancelled: stop });
@@ -64,9 +66,16 @@ export async function tryModel({ runtime, tokenizer, info, protocol, render, sam
     const messages = 1000 * Math.max(1, contexts.length);
     return { sampled: (sampled - started) / messages, trained: (TRAINED_PER_SCORED * (performance.now() - sampled)) / messages };
   };
-  const first = await unlessStopped(round(FEW));
-  const count = Math.min(MANY, Math.round(SHARE * episodes));
-  return first === null || count <= FEW ? first : ((await unlessStopped(round(count))) ?? first);
+  let last: MessageSeconds | null = null;
+  const rounds = ROUNDS.map((count) => Math.max(FEW, Math.min(count, Math.round(SHARE * episodes))));
+  for (const [index, count] of rounds.entries()) {
+    const longer = last !== null && count * positions.length * (last.sampled + last.trained / TRAINED_PER_SCORED) > AIM - (performance.now() - began) / 1000;
+    if (longer || (index > 1 && count === rounds[index - 1])) break;
+    const measured = await unlessStopped(round(count));
+    if (measured === null) break;
+    if (index > 0) last = measured;
+  }
+  return last;
 }
 
 /** Null for work that was stopped. */
