@@ -1,5 +1,5 @@
 /**
- * Builds dist/: the extension with its help for configurations, the engine, its worker, its probe and its sandbox, the command line and one bundle for each webview.
+ * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its probe and its sandbox, the command line and one bundle for each webview.
  *
  *   node esbuild.mjs [--watch] [--production]
  *
@@ -67,6 +67,8 @@ const bundles = [
   // Modules that the editor's host is asked for go through require(), which the host answers.
   { ...hosted, entryPoints: ['src/extension/extension.ts'], outfile: 'dist/extension.cjs', plugins: [configurationApart], supported: { 'dynamic-import': false } },
   { ...hosted, entryPoints: ['src/extension/configuration/service.ts'], outfile: 'dist/configuration.cjs' },
+  // A thread that reads data files, started by the help for configurations.
+  { ...nodeModule, entryPoints: ['src/extension/configuration/overlapWorker.ts'], outfile: 'dist/overlap.mjs', sourcemap: false },
   { ...nodeModule, entryPoints: ['src/engine/main.ts'], outfile: 'dist/engine.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },

@@ -7,9 +7,10 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 import { absentPath, type NamedPath } from '../shared/namedPaths.ts';
 import type { Instance } from '../shared/records.ts';
 import type { StoreReader } from '../store/types.ts';
+import { holdOut } from '../tasks/holdOut.ts';
 import { loadInstances } from '../tasks/load.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../tasks/overlap.ts';
-import { generateSplit } from '../tasks/split.ts';
+import { generateSplit, type Side } from '../tasks/split.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { configSchema, readConfigDocument, type ConfigDocument, type RunConfig } from '../training/config.ts';
@@ -148,6 +149,12 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     const overlap = overlapReport(train, held);
     if (task.refuse_overlap) refuseOverlap(overlap);
     remarks.push(...describeOverlap(overlap));
+  } else if (task.split !== null) {
+    const sides = holdOut(all, task.split.evaluation, task.split.seed);
+    train = sides.train;
+    held = sides.evaluation.slice(0, evaluation.instances);
+    if (train.length === 0 && config.steps > 0) throw new C3Error('input', `task.split leaves none of the ${String(all.length)} questions to train on; lower task.split.evaluation.`);
+    remarks.push(splitRemark(sides, held.length));
   } else if (evaluation.instances > 0) {
     held = all.slice(0, Math.min(evaluation.instances, Math.floor(all.length / 4)));
     train = all.slice(held.length);
@@ -155,6 +162,13 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   }
   if (config.steps > 0 && train.length < config.instances_per_step) remarks.push(`${String(train.length)} training instances are fewer than instances_per_step (${String(config.instances_per_step)}): every step takes all of them.`);
   return { train, evaluation: held, remarks };
+}
+
+/** What became of the questions of a file that was split. */
+function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Instance[]>>, evaluated: number): string {
+  const held = evaluation.length.toLocaleString('en');
+  const first = evaluated === evaluation.length ? '' : `, of which the first ${evaluated.toLocaleString('en')} are evaluated`;
+  return `task.split: ${train.length.toLocaleString('en')} questions are trained on, ${held} are held out${first}.`;
 }
 
 async function readText(path: string, advice: string): Promise<string> {

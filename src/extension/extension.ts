@@ -53,7 +53,7 @@ export function activate(context: ExtensionContext): void {
     registerDocuments(store, engine),
     registerReportEditor(),
     createStatusBar(runs),
-    new ConfigurationLanguage(services),
+    new ConfigurationLanguage(services, Uri.joinPath(extensionUri, 'dist', 'overlap.mjs').fsPath),
     registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, doctor, model, modelFolders, reports }),
     registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),

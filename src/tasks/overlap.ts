@@ -34,12 +34,12 @@ export const MAX_EXAMPLES = 5;
 /** Compares two sets of instances; each evaluation instance counts once, under the strongest of the three. */
 export function overlapReport(train: readonly Item[], evaluation: readonly Item[]): OverlapReport {
   const byQuestion = new Map(train.map((item) => [item.uidSha, item.uid]));
-  const byWords = new Map(train.map((item) => [wordsOf(item.question), item.uid]));
+  const byWords = new Map(train.map((item) => [questionWords(item.question), item.uid]));
   const uids = new Set(train.map((item) => item.uid));
   const found: Record<'question' | 'words' | 'uid', SharedPair[]> = { question: [], words: [], uid: [] };
   for (const { uid, uidSha, question } of evaluation) {
     const sameQuestion = byQuestion.get(uidSha);
-    const sameWords = sameQuestion ?? byWords.get(wordsOf(question));
+    const sameWords = sameQuestion ?? byWords.get(questionWords(question));
     if (sameQuestion !== undefined) found.question.push({ evaluation: uid, train: sameQuestion });
     else if (sameWords !== undefined) found.words.push({ evaluation: uid, train: sameWords });
     else if (uids.has(uid)) found.uid.push({ evaluation: uid, train: uid });
@@ -60,17 +60,21 @@ export function describeOverlap({ train, evaluation, sameQuestion, sameWords, sa
 }
 
 /** @throws C3Error('input') with the counts and the first pair, where a question is shared */
-export function refuseOverlap({ evaluation, sameQuestion, sameWords }: OverlapReport): void {
+export function refuseOverlap(report: OverlapReport): void {
+  const overlap = overlapSentence(report);
+  if (overlap !== null) throw new C3Error('input', `${overlap}: ${WAYS_OUT}`);
+}
+
+/** What to do about an overlap, after its sentence. */
+export const WAYS_OUT = 'remove them from one side, or set task.refuse_overlap to false.';
+
+/** The counts and the first pair, without a full stop; null where no question is shared. */
+export function overlapSentence({ evaluation, sameQuestion, sameWords }: OverlapReport): string | null {
   const worst = sameQuestion.count > 0 ? sameQuestion : sameWords;
-  if (worst.count === 0) {
-    return;
-  }
+  if (worst.count === 0) return null;
   const folded = sameWords.count === 0 ? '' : ` (${sameWords.count} of them differing in case or whitespace only)`;
-  throw new C3Error(
-    'input',
-    `${sameQuestion.count + sameWords.count} of ${evaluation.instances} evaluation questions are also trained on${folded}${first(worst)}: ` +
-      'remove them from one side, or set task.refuse_overlap to false.',
-  );
+  const shared = sameQuestion.count + sameWords.count;
+  return `${shared} of ${evaluation.instances} evaluation questions are also trained on${folded}${first(worst)}`;
 }
 
 function shared(pairs: readonly SharedPair[]): Shared {
@@ -82,6 +86,7 @@ function first({ examples: [pair] }: Shared): string {
   return pair === undefined ? '' : `, first ${JSON.stringify(pair.evaluation)} (training's ${JSON.stringify(pair.train)})`;
 }
 
-function wordsOf(question: string): string {
+/** What two questions have in common that differ in case, whitespace or compatible characters only. */
+export function questionWords(question: string): string {
   return question.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim();
 }

@@ -91,6 +91,17 @@ export const configSchema = z.strictObject({
         ),
       train_file: pathTo('rows').nullable().default(null).describe('Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.'),
       evaluation_file: pathTo('rows').nullable().default(null).describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
+      split: z
+        .strictObject({
+          evaluation: z.number().gt(0).lt(1).default(0.2).describe('The share of the questions of `train_file` that are evaluated and never trained on.'),
+          seed: z.int().min(0).default(0).describe('Another seed holds other questions out. It is not the seed of the run, so runs compare.'),
+        })
+        .nullable()
+        .default(null)
+        .describe(
+          'Splits `train_file` by the hash of each question, whatever the order of the file: equal questions are on one side. ' +
+            'null holds out its first questions, at most `evaluation.instances` and a quarter.',
+        ),
       format: oneOf(TASK_FORMATS, {
         auto: 'Recognised row by row.',
         gsm8k: 'GSM8K: the answer stands after ####.',

@@ -61,6 +61,14 @@ const RULES: readonly Rule[] = [
     problem: ({ task }) => (task.train_file === null && task.evaluation_file !== null ? 'needs task.train_file beside it.' : null),
   },
   {
+    keys: ['task.split', 'task.train_file', 'task.evaluation_file'],
+    problem: ({ task }) => {
+      if (task.split === null) return null;
+      if (task.train_file === null) return 'needs task.train_file beside it, the file that is split.';
+      return task.evaluation_file === null ? null : 'splits task.train_file, and task.evaluation_file is another one; leave out one of the two.';
+    },
+  },
+  {
     keys: ['task.levels', 'task.train_file'],
     problem: ({ task }) => (task.train_file === null && task.levels.every((weight) => weight === 0) ? 'needs at least one level with a positive weight.' : null),
   },
@@ -136,7 +144,7 @@ interface Known {
 }
 
 function everything(schema: Schema): Known {
-  const values = schema.parse({ adapter: {} });
+  const values = schema.parse({ adapter: {}, task: { split: {} } });
   const below = (value: unknown, prefix: string): string[] => Object.entries(mappingOf(value)).flatMap(([key, inner]) => [`${prefix}${key}`, ...below(inner, `${prefix}${key}.`)]);
   return { values, paths: below(values, '') };
 }

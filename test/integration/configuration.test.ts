@@ -1,6 +1,6 @@
 /** Writing a run's configuration in the editor: suggestions, hovers, problems, quick fixes, planning and starting. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
@@ -23,6 +23,8 @@ const scenario = workbenchScenarios({
     'empty.c3.yaml': '# Mine\n',
     'elsewhere.c3.yaml': 'model: models/away\ntask:\n  train_file: data/train.jsonl\n',
     'data/train.jsonl': '{"question": "1 + 1?", "answer": "2"}\n',
+    'shared.c3.yaml': 'task:\n  train_file: data/train.jsonl\n  evaluation_file: data/held.jsonl\n',
+    'data/held.jsonl': '{"question": "1 +  1?", "answer": "2"}\n',
     'models/mine/config.json': '{}',
     'plain.yaml': 'stepz: 3\n',
   },
@@ -184,6 +186,27 @@ scenario('a path that is not there is said, and the folders that are there are s
   await eventually('the chosen folder', async () => (await editorText(workbench)).includes('model: models/mine/'));
   await rows.filter({ hasText: 'There is no such folder' }).waitFor({ state: 'detached' });
   await workbench.page.keyboard.press('Escape');
+  await closeAll(workbench);
+  await workbench.runCommand('View: Toggle Panel Visibility');
+});
+
+scenario('questions on both sides stand in the Problems panel until they are gone, and keep the run from starting', async (workbench) => {
+  await workbench.openFile('shared.c3.yaml');
+  await lens(workbench, '1 problem keeps this run from starting').waitFor();
+  const rows = await problems(workbench);
+  const row = rows.filter({ hasText: '1 of 1 evaluation questions are also trained on' }).first();
+  await row.waitFor();
+  assert.ok((await row.innerText()).includes('[Ln 3, Col 20]'), await row.innerText());
+  await workbench.screenshot('configuration-overlap');
+  await writeFile(join(workbench.folder, 'data', 'held.jsonl'), '{"question": "2 + 2?", "answer": "4"}\n');
+  // Data files are looked at again when the configuration is saved.
+  await workbench.page.locator('.editor-instance .view-line').first().click();
+  await workbench.page.keyboard.press('Control+End');
+  await workbench.page.keyboard.type('steps: 1');
+  await workbench.page.keyboard.press('Escape');
+  await workbench.page.keyboard.press('Control+S');
+  await row.waitFor({ state: 'detached' });
+  await lens(workbench, 'Start this run').waitFor();
   await closeAll(workbench);
   await workbench.runCommand('View: Toggle Panel Visibility');
 });

@@ -1,5 +1,6 @@
 /** Help for `*.c3.yaml` in the editor: suggestions, hovers, problems with their quick fixes, and what can be done with the file. Loaded when such a file is opened. */
 import { dirname } from 'node:path';
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import {
   CodeAction,
   CodeActionKind,
@@ -24,6 +25,7 @@ import type { Services } from '../services.ts';
 import { ConfigurationActions } from './actions.ts';
 import { loadService, type Service } from './load.ts';
 import type { Suggestion, Suggestions } from './help.ts';
+import type { Overlap, OverlapCheck } from './overlap.ts';
 
 /** The language's id in package.json. */
 export const CONFIGURATION_LANGUAGE = 'c3yaml';
@@ -31,18 +33,24 @@ export const CONFIGURATION_LANGUAGE = 'c3yaml';
 const DOCUMENTS: readonly DocumentFilter[] = ['file', 'untitled'].map((scheme) => ({ language: CONFIGURATION_LANGUAGE, scheme }));
 /** Writing goes on for so long before what is written is checked. */
 const CHECK_MILLISECONDS = 200;
+/** The other problems wait so long for an overlap that is known already. */
+const OVERLAP_MILLISECONDS = 50;
 const KINDS = { section: CompletionItemKind.Module, key: CompletionItemKind.Property, value: CompletionItemKind.EnumMember } as const;
 const NEXT = { command: 'editor.action.triggerSuggest', title: 'Suggest what comes next' };
 
 export class ConfigurationLanguage {
   private readonly disposables = new Disposables();
   private readonly services: Services;
+  private readonly overlapEntry: string;
   private readonly problems = this.disposables.add(languages.createDiagnosticCollection('c3'));
   private readonly actions: ConfigurationActions;
   private readonly timers = new Map<TextDocument, NodeJS.Timeout>();
+  private readonly overlaps = new Map<TextDocument, OverlapCheck>();
 
-  constructor(services: Services) {
+  /** @param overlapEntry absolute path of the thread that reads data files */
+  constructor(services: Services, overlapEntry: string) {
     this.services = services;
+    this.overlapEntry = overlapEntry;
     this.actions = this.disposables.add(new ConfigurationActions(services, (document) => this.problems.get(document.uri) ?? []));
     const own = [...DOCUMENTS];
     this.disposables.add(languages.registerCompletionItemProvider(own, { provideCompletionItems: (document, position) => this.complete(document, position) }, ':', ' ', '{', '[', ',', '/'));
@@ -60,6 +68,7 @@ export class ConfigurationLanguage {
 
   dispose(): void {
     for (const timer of this.timers.values()) clearTimeout(timer);
+    for (const overlap of this.overlaps.values()) overlap.dispose();
     this.disposables.dispose();
   }
 
@@ -82,14 +91,31 @@ export class ConfigurationLanguage {
     const found = service.checkConfig(text).map((problem) => diagnostic(document, problem, DiagnosticSeverity.Error));
     const base = folderOf(document);
     const absent = base === null ? [] : await service.missing(base, service.pathsIn(text));
-    // Closed or changed meanwhile: whoever did that has its own word.
-    if (document.isClosed || document.version !== version) return;
-    this.problems.set(document.uri, [...found, ...absent.map((problem) => diagnostic(document, problem, DiagnosticSeverity.Warning))]);
-    this.actions.refresh();
+    const show = (overlap: Overlap | null): void => {
+      // Closed or changed meanwhile: whoever did that has its own word.
+      if (document.isClosed || document.version !== version) return;
+      const missing = absent.map((problem) => diagnostic(document, problem, DiagnosticSeverity.Warning));
+      const severity = overlap?.refused === true ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning;
+      this.problems.set(document.uri, [...found, ...missing, ...(overlap === null ? [] : [diagnostic(document, overlap, severity)])]);
+      this.actions.refresh();
+    };
+    const overlap = base === null ? Promise.resolve(null) : this.overlapCheck(service, document).of(text, base);
+    // What is known already does not go for a moment; reading data files takes longer than the rest should wait.
+    const early = await Promise.race([overlap, setTimeoutPromise(OVERLAP_MILLISECONDS, undefined)]);
+    show(early ?? null);
+    if (early === undefined) show(await overlap);
+  }
+
+  private overlapCheck({ OverlapCheck: Check }: Service, document: TextDocument): OverlapCheck {
+    const check = this.overlaps.get(document) ?? new Check(this.overlapEntry);
+    this.overlaps.set(document, check);
+    return check;
   }
 
   private forget(document: TextDocument): void {
     clearTimeout(this.timers.get(document));
+    this.overlaps.get(document)?.dispose();
+    this.overlaps.delete(document);
     this.timers.delete(document);
     this.problems.delete(document.uri);
   }

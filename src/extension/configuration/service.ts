@@ -3,4 +3,5 @@ export { parseProtocol } from '../../team/parseProtocol.ts';
 export { checkConfig, type ConfigProblem } from '../../training/checkConfig.ts';
 export { entriesBelow, missing } from './disk.ts';
 export { hoverAt, pathsIn, suggestionsAt, type Suggestion, type Suggestions } from './help.ts';
+export { OverlapCheck, type Overlap } from './overlap.ts';
 export { templateText } from './template.ts';

@@ -185,7 +185,7 @@ describe('stores', () => {
     const says = /was written by a newer version of C3 \(store version 99, this one reads up to \d+\) and was left as it was: update C3/;
     await refuses(folder, RUN, { code: 1, says });
     // Before any model is loaded.
-    await refuses(folder, [...RUN, '--override', 'model=nowhere'], { code: 1, says });
+    await refuses(folder, [...RUN, '--override', 'model=.'], { code: 1, says });
     await refuses(folder, ['replay', '1'], { code: 1, says });
     await refuses(folder, ['verify'], { code: 1, says });
     await refuses(folder, ['verify', '--run', 'old'], { code: 1, says });

@@ -23,6 +23,9 @@ function offered(text: string): Suggestions | null {
 const labels = (text: string): string[] => offered(text)?.items.map(({ label }) => label) ?? [];
 const snippet = (text: string, label: string): string | undefined => offered(text)?.items.find((item) => item.label === label)?.snippet;
 
+/** Sections that are left out unless they are named. */
+const ALL_SECTIONS = 'adapter: {}\ntask: {train_file: a.jsonl, split: {}}\n';
+
 function leaves(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [prefix];
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, prefix === '' ? key : `${prefix}.${key}`));
@@ -42,13 +45,13 @@ describe('the words of the keys', () => {
 
   it('cover the configuration as it is read, key by key', () => {
     const known = allKeys().filter(({ kind }) => kind !== 'section').map(({ path }) => path);
-    assert.deepEqual(known.toSorted(), leaves(readConfig('adapter: {}\n', 'x')).toSorted());
+    assert.deepEqual(known.toSorted(), leaves(readConfig(ALL_SECTIONS, 'x')).toSorted());
   });
 
   it('name the defaults that hold', () => {
     for (const key of allKeys()) {
       if (key.kind === 'section') continue;
-      const config = readConfig(key.path.startsWith('adapter.') ? 'adapter: {}\n' : '', 'x');
+      const config = readConfig(/^(?:adapter|task\.split)\./u.test(key.path) ? ALL_SECTIONS : '', 'x');
       assert.deepEqual(key.path.split('.').reduce<unknown>((value, part) => new Map<string, unknown>(Object.entries(value ?? {})).get(part), config), key.default, key.path);
     }
   });

@@ -26,7 +26,7 @@ describe('readConfig', () => {
       adapter: null,
       chat: { template: 'auto', thinking: false },
       protocol: 'bundled',
-      task: { name: 'arithmetic', train_file: null, evaluation_file: null, format: 'auto', show_tests: 'first', levels: [1, 1, 1, 1], refuse_overlap: true },
+      task: { name: 'arithmetic', train_file: null, evaluation_file: null, split: null, format: 'auto', show_tests: 'first', levels: [1, 1, 1, 1], refuse_overlap: true },
       evaluator: 'auto',
       steps: 36,
       instances_per_step: 32,
