@@ -10,7 +10,7 @@ import type { Command } from './commands/support.ts';
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   run: { usage: 'run [CONFIG] [--override k=v ...] | --resume RUN [--show] [--json]', summary: 'train or evaluate, or take an interrupted run to its end; --show replays one message at the end', run },
-  replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] [--snapshot ID|STEP | --model DIR] [--temperature T] [--json]', summary: 'replay one decision, as it was made or continued otherwise', run: replay },
+  replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--json]', summary: 'replay one decision, as it was made or continued otherwise; --settle spends replays in pairs until its credit is decided', run: replay },
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--thresholds KEY=VALUE ...] [--json]', summary: 'failure classes with evidence, and how your labels agree with them', run: taxonomy },
   label: { usage: 'label BUCKET NAME|--take-back [--note TEXT] [--json]', summary: 'your own word on a case: a class, unclassified, or up to 80 characters', run: label },

@@ -109,7 +109,7 @@ connection.onRequest(ReplayRequest, (params, token) =>
   answering(async () => {
     const engine = current();
     const cancelled = cancelledBy(token);
-    const { id } = await engine.replay(params, {
+    const given = await engine.replay(params, {
       cancelled,
       onProgress: (bucket, done, total) => {
         void tell(() => connection.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total }));
@@ -117,7 +117,7 @@ connection.onRequest(ReplayRequest, (params, token) =>
       onRemark: log,
     });
     // The alternatives are on the screen already; what follows is the proof.
-    return engine.proveBucket(id, cancelled);
+    return { ...given, ...(await engine.proveBucket(given.id, cancelled)) };
   }),
 );
 

@@ -5,13 +5,14 @@ import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { rendererOf } from '../policy/rendering.ts';
 import { unlessCancelled } from '../replay/arrivals.ts';
-import { checkRequest, replayMessage, type ReplayControl, type ReplayRequest } from '../replay/request.ts';
+import { checkRequest, replayMessage, type ReplayControl } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
 import { AS_RECORDED } from '../shared/continuation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
 import type { BucketView, Decision, Replay, RunSummary } from '../shared/records.ts';
+import type { ReplayResult } from '../shared/settle.ts';
 import type { HolderPurpose } from '../shared/storeHolder.ts';
 import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/taxonomy.ts';
 import { openStoreForReading, type StoreReader } from '../store/reader.ts';
@@ -32,6 +33,7 @@ import { ModelPool, type LentPolicy, type WeightsFinder } from './models.ts';
 import { paced } from './pace.ts';
 import { planRun } from './plan.ts';
 import { parseRecipe, protocolOf, protocolOfRun, type Recipe, type StoredRecipe } from './recipe.ts';
+import { checkSettle, decidedIn, withPairs, type EngineReplay } from './settling.ts';
 import { StoreHold, type Lease } from './storeHold.ts';
 import { TaxonomyDesk } from './taxonomyDesk.ts';
 import { taxonomyReport, type TaxonomyReport } from './taxonomyReport.ts';
@@ -185,13 +187,14 @@ export class EngineService {
   }
 
   /** Replays one stored message under its own snapshot, or the weights that were chosen. @throws C3Error; CancelledError, keeping what arrived */
-  async replay(request: ReplayRequest, control: ReplayControl): Promise<BucketView> {
-    checkRequest(request);
+  async replay(request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
+    checkSettle(request);
+    checkRequest(request.settle === undefined ? request : { ...request, design: 'paired', alternatives: 1, replays: 1 });
     const decision = this.reading((store) => store.decision(request.message));
     return this.writing(`replay of message ${String(request.message)}`, control.cancelled, (store) => this.replayHeld(store, decision, request, control));
   }
 
-  private async replayHeld(store: StoreWriter, decision: Decision, request: ReplayRequest, control: ReplayControl): Promise<BucketView> {
+  private async replayHeld(store: StoreWriter, decision: Decision, request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
     const { run } = decision;
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
@@ -201,12 +204,15 @@ export class EngineService {
     const remark = await templateRemark(recipe, run);
     if (remark !== null) control.onRemark?.(remark);
     const cancelled = this.stopping(control.cancelled);
-    const work = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<BucketView> => {
+    const own = name === null && temperature === null && model === null;
+    const protocol = protocolOf(recipe);
+    const asked = withPairs(request, store.message(decision.id), own, protocol);
+    const work = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<ReplayResult> => {
       if (typeof lent === 'string') throw new C3Error('model', lent);
       if (request.text !== null) checkLength(request.text, decision.context, lent);
       return replayMessage(
-        request,
-        { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo') },
+        asked,
+        { store, protocol, render: rendererOf(recipe.rendering), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo'), decided: decidedIn },
         { ...control, cancelled, due: paced() },
       );
     };

@@ -5,6 +5,7 @@ import { choiceProblem, type ContinuationChoice } from '../shared/continuation.t
 import { NO_SEEDS_REMARK } from '../shared/draws.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { BucketView, Decision, Message, Sampling } from '../shared/records.ts';
+import { SETTLE_LIMITS, type ReplayResult } from '../shared/settle.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { isTerminal, occurrenceAt, type Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
@@ -22,6 +23,12 @@ export interface ReplayRequest {
   readonly replays: number;
   /** A message of the user's own, beside the sampled ones. */
   readonly text: string | null;
+  /**
+   * crossed, unless given: every alternative and the message itself are continued `replays` times. paired: `alternatives` pairs, the i-th (from 0) of a fresh
+   * alternative and the message itself, each continued once with the numbers of replay i. No two pairs share anything but the message, so each is an independent
+   * unit of its credit; pairs come in chunks, and none is begun once the credit is decided.
+   */
+  readonly design?: 'crossed' | 'paired';
   /** True: every alternative draws numbers of its own. Otherwise replay m shares its numbers with replay m of the others (common random numbers). */
   readonly independent?: boolean;
   /** Other weights or another temperature than those of the message; as recorded unless given. */
@@ -43,13 +50,18 @@ export interface ReplayDependencies {
   readonly credit: CreditRule;
   /** What the bucket is for: a user's request, unless it is to be measured on. */
   readonly origin?: 'request' | 'diagnostic';
+  /** Whether the credit of the message is decided; asked after each chunk of pairs. */
+  readonly decided?: (bucket: BucketView) => boolean;
   /** False: determined results are paid for again; to compare with. */
   readonly reuse?: boolean;
 }
 
 export interface ReplayControl {
   readonly cancelled: () => boolean;
-  /** After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are those of the returns so far. */
+  /**
+   * After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are those of the returns so far.
+   * Done and total count alternatives; in pairs, replays.
+   */
   readonly onProgress: (bucket: BucketView, done: number, total: number) => void;
   /** Asked before each of these but the last whether it is due; all are where it is left out. A report reads the whole bucket. */
   readonly due?: () => boolean;
@@ -58,7 +70,9 @@ export interface ReplayControl {
 }
 
 /** Bounds of one request. */
-export const REPLAY_LIMITS = { alternatives: 256, replays: 256, textLength: 16_384 } as const;
+export const REPLAY_LIMITS = { alternatives: 256, replays: 256, pairs: SETTLE_LIMITS.most, textLength: 16_384 } as const;
+/** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
+const PAIRS_TOGETHER = 8;
 /** Replays that are reported one by one; of more, every n-th is. */
 const REPORTED_REPLAYS = 512;
 
@@ -67,7 +81,7 @@ const REPORTED_REPLAYS = 512;
  * A cancel keeps what arrived.
  * @throws C3Error('input') for numbers out of bounds; CancelledError
  */
-export async function replayMessage(request: ReplayRequest, dependencies: ReplayDependencies, control: ReplayControl): Promise<BucketView> {
+export async function replayMessage(request: ReplayRequest, dependencies: ReplayDependencies, control: ReplayControl): Promise<ReplayResult> {
   checkRequest(request);
   const { store } = dependencies;
   const decision = store.decision(request.message);
@@ -76,9 +90,12 @@ export async function replayMessage(request: ReplayRequest, dependencies: Replay
 }
 
 /** @throws C3Error('input') for a request out of bounds */
-export function checkRequest({ alternatives, replays, text, continuation }: ReplayRequest): void {
+export function checkRequest({ alternatives, replays, text, continuation, design }: ReplayRequest): void {
   const within = (value: number, low: number, high: number): boolean => Number.isInteger(value) && value >= low && value <= high;
-  if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
+  if (design === 'paired') {
+    if (!within(alternatives, 1, REPLAY_LIMITS.pairs)) throw new C3Error('input', `pairs must be a whole number from 1 to ${String(REPLAY_LIMITS.pairs)}.`);
+    if (replays !== 1 || text !== null) throw new C3Error('input', 'In pairs every alternative is sampled and continued once; leave out the text and further replays.');
+  } else if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
   if (!within(replays, 1, REPLAY_LIMITS.replays)) throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
   if (alternatives === 0 && text === null) throw new C3Error('input', 'Nothing to replay: ask for at least one alternative or give a text.');
   if (text !== null && text.length > REPLAY_LIMITS.textLength) throw new C3Error('input', `The text is longer than ${String(REPLAY_LIMITS.textLength)} characters; shorten it.`);
@@ -100,6 +117,7 @@ class Replaying {
   private readonly ended = new Map<TreeNode, number>();
   private replaysEnded = 0;
   private original: TreeNode | undefined;
+  private readonly paired: boolean;
 
   constructor(request: ReplayRequest, decision: Decision, dependencies: ReplayDependencies, control: ReplayControl, number: number) {
     const { store, protocol, render, policy, evaluator, sampling, seed, returnBound } = dependencies;
@@ -108,6 +126,7 @@ class Replaying {
     this.dependencies = dependencies;
     this.control = control;
     this.terminal = isTerminal(protocol, decision.position);
+    this.paired = request.design === 'paired';
     this.settings = { protocol, render, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true, ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }) };
     this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
     // Before anything is stored: a context that cannot be had again is refused.
@@ -129,7 +148,7 @@ class Replaying {
     });
   }
 
-  async execute(): Promise<BucketView> {
+  async execute(): Promise<ReplayResult> {
     try {
       return await this.fill();
     } finally {
@@ -138,7 +157,7 @@ class Replaying {
     }
   }
 
-  private async fill(): Promise<BucketView> {
+  private async fill(): Promise<ReplayResult> {
     const { store } = this.dependencies;
     const { branch } = this;
     const original = this.storedNode(branch.instance, this.decision, branch.node);
@@ -150,17 +169,36 @@ class Replaying {
     const control: PolicyControl = { cancelled: this.control.cancelled };
     // What is stored is UTF-8, which has no lone surrogates.
     if (this.request.text !== null) alternatives.push(await this.typedNode(branch, this.request.text.toWellFormed(), this.request.alternatives + 1, control));
-    const sampled = await extend(this.settings, [branch], this.decision.position, this.request.alternatives, control, (node) => {
-      this.appear(node);
-    }, { kind: 'alternatives', first: 1 });
-    alternatives.push(...sampled);
-    if (!this.terminal) await this.continueAll(alternatives, control);
+    if (this.paired) await this.pair(original, control);
+    else {
+      alternatives.push(...(await this.sample(this.request.alternatives, 1, control)));
+      if (!this.terminal) await this.continueAll(alternatives, null, control);
+    }
     const credited = this.credits();
     store.transaction(() => {
       for (const { decision, bucketCredit } of credited.alternatives) if (bucketCredit !== null) store.insertCredit(this.bucket, decision, bucketCredit);
     });
     this.report(true);
-    return store.bucketView(this.bucket);
+    const view = store.bucketView(this.bucket);
+    return this.paired ? { ...view, spent: this.spent } : view;
+  }
+
+  /** Samples alternatives in the frozen context, numbered from `first` on. */
+  private sample(count: number, first: number, control: PolicyControl): Promise<TreeNode[]> {
+    return extend(this.settings, [this.branch], this.decision.position, count, control, (node) => {
+      this.appear(node);
+    }, { kind: 'alternatives', first });
+  }
+
+  /** Samples pairs of an alternative and the message itself, chunk by chunk, until all that were asked for are there or the credit is decided. */
+  private async pair(original: TreeNode, control: PolicyControl): Promise<void> {
+    const { alternatives: pairs } = this.request;
+    for (let first = 0; first < pairs; first += PAIRS_TOGETHER) {
+      const sampled = await this.sample(Math.min(PAIRS_TOGETHER, pairs - first), first + 1, control);
+      const numbers = sampled.map((_, index) => first + index);
+      if (!this.terminal) await this.continueAll([...sampled, ...sampled.map(() => original)], [...numbers, ...numbers], control);
+      if (this.dependencies.decided?.(this.credits()) === true) return;
+    }
   }
 
   /** The messages before this one as they were stored. */
@@ -240,8 +278,11 @@ class Replaying {
     else this.report();
   }
 
-  /** Continues every alternative `replays` times; replay m draws the same numbers below each of them unless they are to be independent. */
-  private async continueAll(alternatives: readonly TreeNode[], control: PolicyControl): Promise<void> {
+  /**
+   * Continues every alternative `replays` times; replay m draws the same numbers below each of them unless they are to be independent.
+   * @param numbers of the one continuation of each, where they are not counted from 0; an alternative may then come several times
+   */
+  private async continueAll(alternatives: readonly TreeNode[], numbers: readonly number[] | null, control: PolicyControl): Promise<void> {
     const { store, protocol } = this.dependencies;
     const later = protocol.occurrences.map(({ position }) => position).filter((position) => position > this.decision.position);
     const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
@@ -253,7 +294,7 @@ class Replaying {
         this.settings,
         branches,
         position,
-        level === 0 ? this.request.replays : 1,
+        level === 0 && numbers === null ? this.request.replays : 1,
         control,
         (node) => {
           const alternative = node.parent === null ? undefined : alternativeOf.get(node.parent);
@@ -261,27 +302,38 @@ class Replaying {
           alternativeOf.set(node, alternative);
           store.transaction(() => {
             node.stored = store.insertDecision(decisionRow(node, protocol, this.round, null));
-            if (last) recordEpisode(store, node, this.round, (through) => through !== alternative || node.replay === 0);
+            if (last) recordEpisode(store, node, this.round, (through) => through !== alternative || this.isFirst(alternative, node));
           });
           if (last) this.endReplay(alternative, node);
         },
-        { kind: 'continuations' },
+        level === 0 && numbers !== null ? { kind: 'continuations', replays: numbers } : { kind: 'continuations' },
       );
     }
   }
 
   private endReplay(alternative: TreeNode, leaf: TreeNode): void {
     const { store } = this.dependencies;
-    recordReplay(store, this.bucket, alternative, leaf, leaf.replay ?? 0, callsOfReplay(alternative, leaf), this.round);
+    recordReplay(store, this.bucket, alternative, leaf, leaf.replay ?? 0, callsOfReplay(alternative, leaf, this.isFirst(alternative, leaf)), this.round);
     const count = (this.ended.get(alternative) ?? 0) + 1;
     this.ended.set(alternative, count);
     this.replaysEnded++;
-    const stride = Math.ceil((this.total * this.request.replays) / REPORTED_REPLAYS);
+    const stride = Math.ceil((this.paired ? this.total : this.total * this.request.replays) / REPORTED_REPLAYS);
     if (count === this.needed || this.replaysEnded % stride === 0) this.report();
   }
 
-  /** Alternatives that were asked for. */
+  /** Whether it is the replay of an alternative that carries what the alternative itself cost. */
+  private isFirst(alternative: TreeNode, leaf: TreeNode): boolean {
+    return (this.paired && alternative !== this.original) || (leaf.replay ?? 0) === 0;
+  }
+
+  /** Replays that pairs took so far; where the text of the message settles its return, that was no replay. */
+  private get spent(): number {
+    return this.replaysEnded - (this.terminal ? 1 : 0);
+  }
+
+  /** Alternatives that were asked for; in pairs, replays. */
   private get total(): number {
+    if (this.paired) return this.request.alternatives * (this.terminal ? 1 : 2);
     return this.request.alternatives + (this.request.text === null ? 0 : 1);
   }
 
@@ -300,15 +352,15 @@ class Replaying {
 
   private report(last = false): void {
     if (!last && this.control.due?.() === false) return;
-    let done = 0;
-    for (const [alternative, count] of this.ended) if (alternative !== this.original && count >= this.needed) done++;
+    let done = this.paired ? this.spent : 0;
+    for (const [alternative, count] of this.ended) if (!this.paired && alternative !== this.original && count >= this.needed) done++;
     this.control.onProgress(this.credits(), done, this.total);
   }
 }
 
-/** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its replay 0. */
-function callsOfReplay(alternative: TreeNode, leaf: TreeNode): number {
-  let calls = (leaf.replay ?? 0) === 0 ? callOf(alternative) : 0;
+/** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its first. */
+function callsOfReplay(alternative: TreeNode, leaf: TreeNode, first: boolean): number {
+  let calls = first ? callOf(alternative) : 0;
   for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) calls += callOf(node);
   return calls;
 }

@@ -52,8 +52,11 @@ export interface TreeNode {
   stored: number | undefined;
 }
 
-/** What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch stands below. */
-export type Growth = { readonly kind: 'alternatives'; readonly first: number } | { readonly kind: 'continuations' };
+/**
+ * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch stands below. With `replays` every branch
+ * has one continuation, of that number.
+ */
+export type Growth = { readonly kind: 'alternatives'; readonly first: number } | { readonly kind: 'continuations'; readonly replays?: readonly number[] };
 
 const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
 const CONTINUATIONS: Growth = { kind: 'continuations' };
@@ -107,10 +110,12 @@ interface Plan {
   readonly request: PolicyRequest;
 }
 
-/** Where the index-th of `fanout` new messages below a branch stands. Continuations of one alternative are numbered in depth-first order at every position, so that no two share a number. */
-function placeOf({ node }: Branch, index: number, fanout: number, growth: Growth): Place {
+/** Where the index-th of `fanout` new messages below the place-th branch stands. Continuations of one alternative are numbered in depth-first order at every position, so that no two share a number. */
+function placeOf({ node }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
   if (growth.kind === 'alternatives') return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
   if (node === null) throw new Error('A continuation stands below an alternative.');
+  const replay = growth.replays?.[place];
+  if (replay !== undefined) return { sibling: replay, alternative: node.alternative, replay };
   return { sibling: index, alternative: node.alternative, replay: (node.replay ?? 0) * fanout + index };
 }
 
@@ -144,7 +149,7 @@ export async function extend(
   const plans = branches.flatMap((branch, start) => {
     const { context, key } = contextOf(settings, branch, position);
     return Array.from({ length: fanout }, (_, sample): Plan => {
-      const place = placeOf(branch, sample, fanout, growth);
+      const place = placeOf(branch, start, sample, fanout, growth);
       return { index: start * fanout + sample, branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place), place: placeWords(occurrence.id, branch.instance.uid) } };
     });
   });

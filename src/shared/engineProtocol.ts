@@ -5,6 +5,7 @@ import type { ContinuationChoice } from './continuation.ts';
 import type { DeviceRequest } from './devices.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from './models.ts';
 import type { BucketView, RunSummary, StepMetrics, VerificationReport } from './records.ts';
+import type { ReplayResult, Settle } from './settle.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from './taxonomy.ts';
 
 export interface InitializeParams {
@@ -56,11 +57,14 @@ export interface ReplayParams {
   readonly independent?: boolean;
   /** Another snapshot, temperature or model for the alternatives and what continues them; as recorded unless given. */
   readonly continuation?: ContinuationChoice;
+  /** Paired replays until the credit is decided, in place of `alternatives` and `replays`; refused with a text or independent numbers. */
+  readonly settle?: Settle;
 }
 
 export interface ReplayProgress {
   readonly message: number;
   readonly bucket: BucketView;
+  /** Complete alternatives, of how many; while a credit is being settled, replays, of how many at most. */
   readonly done: number;
   readonly total: number;
 }
@@ -123,7 +127,7 @@ export const InitializeRequest = new RequestType<InitializeParams, InitializeRes
 export const StartRunRequest = new RequestType<StartRunParams, RunSummary, void>('run/start');
 /** Takes an interrupted run to its end; a finished one answers with its summary at once. Progress and cancellation as for `run/start`. */
 export const ResumeRunRequest = new RequestType<ResumeRunParams, RunSummary, void>('run/resume');
-export const ReplayRequest = new RequestType<ReplayParams, BucketView, void>('replay/start');
+export const ReplayRequest = new RequestType<ReplayParams, ReplayResult, void>('replay/start');
 export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
 export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
 /** Brings a store of an older version up to date. */

@@ -8,10 +8,12 @@ import type { RunProgress } from '../../shared/engineProtocol.ts';
 import { clearOf, distanceToDecision, headlineJson } from '../../shared/headline.ts';
 import type { MessageEstimate } from '../../shared/estimates.ts';
 import type { BucketView, Message, RunSummary } from '../../shared/records.ts';
+import type { ReplayResult } from '../../shared/settle.ts';
 import { reportWords } from '../../shared/verification.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { readArguments, text, whole, type ParsedArguments } from '../arguments.ts';
 import { readRecipe } from '../recipe.ts';
+import { defaultReplays, settledWords } from '../settling.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from '../words.ts';
 import { JSON_FLAG, LARGE_MODEL, note, print, progressPrinter, STORE, storePath, withService, type CommandContext } from './support.ts';
 
@@ -81,18 +83,36 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
 }
 
 export async function replay(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' }, independent: { type: 'boolean' }, snapshot: { type: 'string' }, temperature: { type: 'string' }, model: { type: 'string' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' }, independent: { type: 'boolean' }, settle: { type: 'boolean' }, 'at-most': { type: 'string' }, snapshot: { type: 'string' }, temperature: { type: 'string' }, model: { type: 'string' } } as const;
   const parsed = readArguments('replay', args, options, 1);
   const message = messageNumber('replay', parsed);
-  const request = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text'), independent: parsed.values['independent'] === true, continuation: continuationOf(parsed, context) };
+  const settling = settleOption(parsed);
+  const asked = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text'), independent: parsed.values['independent'] === true, continuation: continuationOf(parsed, context) };
   await withService(storePath(parsed, context), async (service) => {
+    const most = settling === null ? 0 : settling.most ?? service.reading((store) => defaultReplays(store.message(message)));
+    const request = settling === null ? asked : { ...asked, settle: { replays: most } };
     const bucket = await service.replay(request, { cancelled: context.cancelled, onProgress: (_, done, total) => process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`), onRemark: note });
     const verified = await service.proveBucket(bucket.id, context.cancelled);
     const { stored, estimates, draws } = service.reading((store) => ({ stored: store.message(message), estimates: estimatesOf(store.message(message), store.bucketsFor(message)), draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey) }));
-    if (parsed.values['json'] === true) print(JSON.stringify({ ...replayDocument(message, verified), draws, continuation: verified.continuation, estimates: estimateDocument(estimates) }));
-    else print([bucketWords(stored, verified), 'What it was worth, under the weights and the temperature that it was made with:', ...estimateLines(estimates), ...(draws === null ? [] : [`Drawn with ${DRAWS_WORDS[draws]}.`])].join('\n'));
+    if (parsed.values['json'] === true) print(JSON.stringify({ ...replayDocument(message, verified), ...settledDocument(bucket), draws, continuation: verified.continuation, estimates: estimateDocument(estimates) }));
+    else print([bucketWords(stored, verified), ...(settling === null ? [] : [settledWords({ ...bucket, ...verified }, most)]), 'What it was worth, under the weights and the temperature that it was made with:', ...estimateLines(estimates), ...(draws === null ? [] : [`Drawn with ${DRAWS_WORDS[draws]}.`])].join('\n'));
   });
 }
+
+/** What is to be settled, and with how many replays at most; null where alternatives are asked for by number. @throws C3Error('input') where both are */
+function settleOption(parsed: ParsedArguments): { readonly most: number | null } | null {
+  const most = text(parsed, 'at-most');
+  if (parsed.values['settle'] !== true) {
+    if (most !== null) throw new C3Error('input', '--at-most bounds what --settle may spend; give --settle too.');
+    return null;
+  }
+  const other = (['alternatives', 'replays'] as const).find((name) => text(parsed, name) !== null);
+  if (other !== undefined) throw new C3Error('input', `--settle takes as many replays as its credit needs; leave out --${other}, or bound it with --at-most N.`);
+  return { most: most === null ? null : whole(parsed, 'at-most', 1, 1) };
+}
+
+/** How a bucket was drawn, and what settling spent. */
+const settledDocument = ({ spent }: ReplayResult): object => (spent === undefined ? { design: 'crossed' } : { design: 'paired', spent });
 
 /** What the alternatives are continued with. */
 function continuationOf(parsed: ParsedArguments, { folder }: CommandContext): ContinuationChoice {

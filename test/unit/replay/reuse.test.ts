@@ -163,7 +163,7 @@ describe('reuse on request', () => {
         const words = `${protocol.name} ${String(position)} ${JSON.stringify(changes)}`;
         const [some, all] = [await asked(t, protocol, position, changes), await asked(t, protocol, position, changes, false)];
         const rows = ({ bucket, store }: typeof some): unknown => ({
-          alternatives: bucket.alternatives.map(({ evaluatorCalls: _, credit, ...one }) => ({ ...one, credit: { ...credit, evaluatorCalls: 0 } })),
+          alternatives: bucket.alternatives.map(({ evaluatorCalls: _, credit, bucketCredit, ...one }) => ({ ...one, credit: { ...credit, evaluatorCalls: 0, reused: 0 }, bucketCredit: { ...bucketCredit, evaluatorCalls: 0 } })),
           messages: store.replaysOfBucket(bucket.id).flatMap(({ leaf }) => store.chain(leaf)).map(({ text, siblingIndex, contextKey, return: value }) => [text, siblingIndex, contextKey, value]),
           streams: store.replaysOfBucket(bucket.id).map(({ leaf }) => store.decision(leaf).streamKey),
         });

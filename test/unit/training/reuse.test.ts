@@ -107,18 +107,19 @@ describe('a run with reused results', () => {
       return work(new LocalPolicy(host, tokenizer, snapshot));
     };
     const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
-    await lend(store.message(message).snapshot, (policy) => {
+    await lend(store.message(message).snapshot, async (policy) => {
       if (typeof policy === 'string') throw new Error(policy);
       const sampling = { ...runSampling(readConfig('', '')), maxNewTokens: 6 };
-      return replayMessage(
-        { message, alternatives: 6, replays: 2, text: null },
-        { store, protocol: PAIR, render: renderPlain, policy, evaluator: answerEvaluator, sampling, seed: 0, returnBound: 10, credit: LOO },
-        { cancelled: () => false, onProgress: () => undefined },
-      );
+      const dependencies = { store, protocol: PAIR, render: renderPlain, policy, evaluator: answerEvaluator, sampling, seed: 0, returnBound: 10, credit: LOO };
+      const control = { cancelled: () => false, onProgress: () => undefined };
+      await replayMessage({ message, alternatives: 6, replays: 2, text: null }, dependencies, control);
+      await replayMessage({ message, alternatives: 12, replays: 1, text: null, design: 'paired' }, dependencies, control);
     });
     const replays = store.replaysOfRun('run-1', 0, 1000);
     const reused = replays.filter(({ evaluatorCalls, leaf }) => evaluatorCalls === 0 && store.decision(leaf).reusedTokens > store.decision(leaf).promptTokens);
-    assert.ok(reused.length > 0 && store.bucketsOfRun({ run: 'run-1', origin: 'request', offset: 0, limit: 1 }).some(({ id }) => reused.some(({ bucket }) => bucket === id)));
+    const requests = store.bucketsOfRun({ run: 'run-1', origin: 'request', offset: 0, limit: 9 });
+    assert.equal(requests.length, 2);
+    for (const { id } of requests) assert.ok(reused.some(({ bucket }) => bucket === id));
     let asked = 0;
     const counting: PolicyLender = (snapshot, work) => lend(snapshot, (policy) => {
       if (typeof policy === 'string') return work(policy);
