@@ -11,10 +11,17 @@ const LOOKED_AT = 40;
 const ENOUGH = 5;
 
 /**
- * The paces of the newest runs with the same model, team, task, fan-out and machine; a step's is scaled by the instances that it takes.
- * @param instances of a step of the planned run @param steps whether it trains: then only runs that trained tell something
+ * The paces of the newest runs with the same model, team, task, fan-out and machine; steps are scaled by instances.
+ * @param instances of a step of the planned run
+ * @param steps whether it trains: then only runs that trained tell something
  */
-export function earlierPaces(store: StoreReader, recipe: Recipe, here: NumericEnvironment, instances: number, steps: boolean): readonly Pace[] {
+export function earlierPaces(
+  store: StoreReader,
+  recipe: Recipe,
+  here: NumericEnvironment,
+  instances: number,
+  steps: boolean,
+): readonly Pace[] {
   const wanted = likeness(recipe);
   const paces: Pace[] = [];
   for (const { id } of store.runs(0, LOOKED_AT)) {
@@ -22,7 +29,8 @@ export function earlierPaces(store: StoreReader, recipe: Recipe, here: NumericEn
     const earlier = readable(store, id);
     if (earlier === null || likeness(earlier) !== wanted || !madeHere(store, id, here)) continue;
     const pace = paceOfRun(store, id, steps);
-    if (pace !== null) paces.push({ ...pace, step: (pace.step * instances) / Math.max(1, earlier.config.instances_per_step) });
+    const scale = instances / Math.max(1, earlier.config.instances_per_step);
+    if (pace !== null) paces.push({ ...pace, step: pace.step * scale });
   }
   return paces;
 }
@@ -32,7 +40,9 @@ function likeness(recipe: Recipe): string {
   const { config, modelFolder, protocolText } = recipe;
   const { train_file: trainFile, evaluation_file: evaluationFile, name } = config.task;
   const fanout = config.steps === 0 ? null : methodNamed(config.method).fanout(config, protocolOf(recipe));
-  return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, config.evaluator, fanout, config.adapter, config.sampling.max_new_tokens, config.ppo.epochs, config.memory.recompute, config.device.precision]);
+  const { evaluator, adapter, sampling, ppo, memory, device } = config;
+  const settings = [evaluator, adapter, sampling.max_new_tokens, ppo.epochs, memory.recompute, device.precision];
+  return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, fanout, ...settings]);
 }
 
 /** A stored recipe; null for one that this version cannot read. */
@@ -56,7 +66,12 @@ function madeHere(store: StoreReader, run: string, here: NumericEnvironment): bo
 function paceOfRun(store: StoreReader, run: string, steps: boolean): Pace | null {
   const account = store.account(run);
   const finished = store.run(run).steps;
-  const episodes = store.evaluationNumbers(run).reduce((total, iteration) => total + store.countEpisodes({ run, phase: 'evaluate', iteration }), 0);
+  const episodes = store
+    .evaluationNumbers(run)
+    .reduce((total, iteration) => total + store.countEpisodes({ run, phase: 'evaluate', iteration }), 0);
   if (account === null || episodes === 0 || (steps && finished === 0)) return null;
-  return { episode: Math.max(0, account.seconds - account.trainingSeconds) / episodes, step: finished === 0 ? 0 : account.trainingSeconds / finished };
+  return {
+    episode: Math.max(0, account.seconds - account.trainingSeconds) / episodes,
+    step: finished === 0 ? 0 : account.trainingSeconds / finished,
+  };
 }

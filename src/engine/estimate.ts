@@ -24,17 +24,26 @@ export interface MessageSeconds {
   readonly trained: number;
 }
 
-/** Seconds to run one program in the sandbox, and once to start the sandbox: typical ones, no part of what is measured here. */
+/** Typical seconds to run one program in the sandbox, and once to start it; no trial measures them. */
 const PROGRAM = 0.005;
 const SANDBOX_START = 4;
+
+/** Evaluators that compare answers and run nothing. */
+const ANSWERS: readonly RunConfig['evaluator'][] = ['answer', 'math', 'math-lenient'];
 
 /** Of an estimate, how far the truth may be off, as a factor either way. */
 const SPREAD: Readonly<Record<TimeEstimate['basis'], number>> = { 'earlier-runs': 1.25, model: 1.6, products: 3 };
 
 /** Counts the work of a run. @param finished steps of a stored run that goes on */
-export function plannedWork(config: RunConfig, protocol: Protocol, { train, evaluation }: Pick<RunData, 'train' | 'evaluation'>, finished = 0): PlannedWork {
+export function plannedWork(
+  config: RunConfig,
+  protocol: Protocol,
+  { train, evaluation }: Pick<RunData, 'train' | 'evaluation'>,
+  finished = 0,
+): PlannedWork {
   const fanout = config.steps === 0 ? [] : methodNamed(config.method).fanout(config, protocol);
-  const code = [...train, ...evaluation].some(({ tests }) => tests !== undefined) && config.evaluator !== 'answer' && config.evaluator !== 'math' && config.evaluator !== 'math-lenient';
+  const tested = [...train, ...evaluation].some(({ tests }) => tests !== undefined);
+  const code = tested && !ANSWERS.includes(config.evaluator);
   let messages = config.steps === 0 ? 0 : Math.min(config.instances_per_step, train.length);
   let [stepMessages, stepPrograms] = [0, 0];
   protocol.occurrences.forEach(({ scored }, level) => {
@@ -43,7 +52,9 @@ export function plannedWork(config: RunConfig, protocol: Protocol, { train, eval
     if (scored && code) stepPrograms += messages;
   });
   const episodePrograms = code ? protocol.occurrences.filter(({ scored }) => scored).length : 0;
-  return { ...runWork(config, evaluation.length, finished), episodeMessages: protocol.occurrences.length, stepMessages, episodePrograms, stepPrograms };
+  const episodeMessages = protocol.occurrences.length;
+  const counts = { episodeMessages, stepMessages, episodePrograms, stepPrograms };
+  return { ...runWork(config, evaluation.length, finished), ...counts };
 }
 
 /** The pace that follows from what messages take. */
@@ -55,9 +66,13 @@ export function paceOf(work: PlannedWork, { sampled, trained }: MessageSeconds):
 }
 
 /** What a run takes at these paces, each that of a run before it or of a trial. @returns null without a pace */
-export function estimateOf(work: PlannedWork, paces: readonly Pace[], basis: TimeEstimate['basis']): TimeEstimate | null {
+export function estimateOf(
+  work: PlannedWork,
+  paces: readonly Pace[],
+  basis: TimeEstimate['basis'],
+): TimeEstimate | null {
   const start = work.episodePrograms + work.stepPrograms > 0 && basis !== 'earlier-runs' ? SANDBOX_START : 0;
-  const totals = paces.map(({ episode, step }) => start + work.episodes * episode + work.steps * step).sort((a, b) => a - b);
+  const totals = ascending(paces.map(({ episode, step }) => start + work.episodes * episode + work.steps * step));
   const value = middle(totals);
   if (value === null) return null;
   const spread = SPREAD[basis];
@@ -72,9 +87,12 @@ export function estimateOf(work: PlannedWork, paces: readonly Pace[], basis: Tim
 
 /** The median of some paces, each kind on its own. @returns null without one */
 export function middlePace(paces: readonly Pace[]): Pace | null {
-  const [episode, step] = [middle(paces.map((pace) => pace.episode).sort((a, b) => a - b)), middle(paces.map((pace) => pace.step).sort((a, b) => a - b))];
+  const episode = middle(ascending(paces.map((pace) => pace.episode)));
+  const step = middle(ascending(paces.map((pace) => pace.step)));
   return episode === null || step === null ? null : { episode, step };
 }
+
+const ascending = (values: readonly number[]): readonly number[] => [...values].sort((a, b) => a - b);
 
 function middle(sorted: readonly number[]): number | null {
   const index = Math.floor(sorted.length / 2);

@@ -24,7 +24,7 @@ export interface Forecast {
   readonly pace: ExpectedPace;
 }
 
-/** Without any measurement only this is said: training on a message takes about so many times what sampling it takes. */
+/** What is assumed without any measurement: only how training on a message compares with sampling it. */
 const UNMEASURED: MessageSeconds = { sampled: 1, trained: 1.5 };
 
 const never = (): boolean => false;
@@ -40,33 +40,61 @@ export class Timing {
     this.models = models;
   }
 
-  /** What a run would take that is not started. A small model is loaded and tried for a moment; nothing is stored. @throws C3Error('model') where it cannot be loaded */
+  /**
+   * What a run would take that is not started. A small model is loaded and tried for a moment; nothing is stored.
+   * @throws C3Error('model') where it cannot be loaded
+   */
   async ofPlan(recipe: Recipe, inputs: RunInputs): Promise<TimeEstimate | null> {
     const { estimate } = await this.forecast(recipe, inputs, 0, async () => {
       if (parameterCount(await loadConfig(recipe.modelFolder)) > TRIED_PARAMETERS) return null;
       const snapshot = await this.models.base(recipe);
-      return this.models.withPolicy(recipe, snapshot, () => Promise.resolve(null), async (lent) => (typeof lent === 'string' ? null : this.trial(recipe, inputs, lent, never)));
+      const nowhere = (): Promise<null> => Promise.resolve(null);
+      return this.models.withPolicy(recipe, snapshot, nowhere, async (lent) =>
+        (typeof lent === 'string' ? null : this.trial(recipe, inputs, lent, never)));
     });
     return estimate;
   }
 
-  /** Says what a run will take whose model is loaded. @param finished steps of a stored run that goes on @returns the pace to expect of it */
-  async announce(recipe: Recipe, inputs: RunInputs, model: LoadedModel, finished: number, { cancelled, onProgress }: RunControl, onRemark: (remark: string) => void): Promise<ExpectedPace> {
+  /**
+   * Says what a run will take whose model is loaded.
+   * @param finished steps of a stored run that goes on
+   * @returns the pace to expect of it
+   */
+  async announce(
+    recipe: Recipe,
+    inputs: RunInputs,
+    model: LoadedModel,
+    finished: number,
+    { cancelled, onProgress }: RunControl,
+    onRemark: (remark: string) => void,
+  ): Promise<ExpectedPace> {
     const { estimate, pace } = await this.ofRun(recipe, inputs, model, finished, cancelled);
     const message = `Time: ${estimateWords(estimate)}`;
     onRemark(message);
-    onProgress({ run: null, stage: 'load', done: 1, total: 1, metrics: null, remainingSeconds: estimate?.value ?? null, message });
+    const remainingSeconds = estimate?.value ?? null;
+    onProgress({ run: null, stage: 'load', done: 1, total: 1, metrics: null, remainingSeconds, message });
     return pace;
   }
 
-  private ofRun(recipe: Recipe, inputs: RunInputs, model: LoadedModel, finished: number, cancelled: () => boolean): Promise<Forecast> {
+  private ofRun(
+    recipe: Recipe,
+    inputs: RunInputs,
+    model: LoadedModel,
+    finished: number,
+    cancelled: () => boolean,
+  ): Promise<Forecast> {
     return this.forecast(recipe, inputs, finished, async () => {
       const tried = model.info.parameters <= TRIED_PARAMETERS || recipe.config.device.provider !== 'cpu';
       return tried ? this.trial(recipe, inputs, model, cancelled) : Promise.resolve(null);
     });
   }
 
-  private async forecast(recipe: Recipe, inputs: RunInputs, finished: number, trial: () => Promise<MessageSeconds | null>): Promise<Forecast> {
+  private async forecast(
+    recipe: Recipe,
+    inputs: RunInputs,
+    finished: number,
+    trial: () => Promise<MessageSeconds | null>,
+  ): Promise<Forecast> {
     const { config } = recipe;
     const work = plannedWork(config, inputs.protocol, inputs.data, finished);
     const earlier = await this.earlier(recipe, Math.min(config.instances_per_step, inputs.data.train.length));
@@ -101,11 +129,18 @@ export class Timing {
     }
   }
 
-  private trial(recipe: Recipe, { protocol, render, data }: RunInputs, { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>, cancelled: () => boolean): Promise<MessageSeconds | null> {
+  private trial(
+    recipe: Recipe,
+    { protocol, render, data }: RunInputs,
+    { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
+    cancelled: () => boolean,
+  ): Promise<MessageSeconds | null> {
     const work = plannedWork(recipe.config, protocol, data);
     const messages = work.episodes * work.episodeMessages + work.steps * work.stepMessages;
     const instances = [...data.evaluation, ...data.train];
-    return tryModel({ runtime, tokenizer, info, protocol, render, sampling: runSampling(recipe.config), instances, cancelled }, messages / Math.max(1, work.episodeMessages));
+    const sampling = runSampling(recipe.config);
+    const input = { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled };
+    return tryModel(input, messages / Math.max(1, work.episodeMessages));
   }
 }
 

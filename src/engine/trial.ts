@@ -1,4 +1,4 @@
-/** How long messages take on this machine: a short trial of the model itself, or for a model that is too large for that, of matrix products alone. */
+/** How long messages take here: a short trial of the model, or, where that is too large, of matrix products. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
@@ -12,7 +12,7 @@ import type { DeviceSettings } from '../runtime/session.ts';
 import type { TransformerConfig } from '../runtime/transformer.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records.ts';
-import type { Protocol } from '../team/protocol.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import type { MessageSeconds } from './estimate.ts';
 
@@ -31,12 +31,12 @@ export interface TrialInput {
 /** Seconds that a trial aims at, and those after which a round of it is given up, between two steps of generation. */
 const AIM = 1;
 const LIMIT = 3;
-/** Episodes of the rounds: the first compiles graphs and never counts, the last that was made does. Few rows take longer each than many. */
+/** Episodes of the rounds: the first compiles graphs and never counts, the last does. */
 const FEW = 4;
 const ROUNDS = [FEW, 16, 48] as const;
 /** Of the work that is planned, a trial does no more than this share. */
 const SHARE = 1 / 40;
-/** A training step with the reference's scores takes so many times what scoring the same messages takes: measured with the bundled teams. */
+/** A training step, with the reference's scores, against scoring once: measured with the bundled teams. */
 const TRAINED_PER_SCORED = 6;
 
 /** Models up to so many parameters are tried themselves. */
@@ -49,7 +49,8 @@ const unscored: Evaluator = { name: 'none', evaluate: () => Promise.resolve({ sc
  * @param episodes of the planned run: a short run has a shorter trial
  * @returns null where it took too long; that it was cancelled is found by whoever asked
  */
-export async function tryModel({ runtime, tokenizer, info, protocol, render, sampling, instances, cancelled }: TrialInput, episodes: number): Promise<MessageSeconds | null> {
+export async function tryModel(input: TrialInput, episodes: number): Promise<MessageSeconds | null> {
+  const { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled } = input;
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
   const positions = protocol.occurrences.map(({ position }) => position);
   const began = performance.now();
@@ -57,20 +58,26 @@ export async function tryModel({ runtime, tokenizer, info, protocol, render, sam
     const chosen = instances.slice(0, count);
     const end = performance.now() + 1000 * LIMIT;
     const stop = (): boolean => cancelled() || performance.now() > end;
-    const settings = { protocol, render, policy, evaluator: unscored, budget: new EvaluatorBudget(Infinity), sampling, seed: 0, scope: 'trial', commonRandomNumbers: false };
+    const budget = new EvaluatorBudget(Infinity);
+    const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
+    const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
     const started = performance.now();
-    const roots = await grow(settings, chosen.map((instance) => ({ instance, node: null })), positions, positions.map(() => 1), { cancelled: stop });
+    const branches = chosen.map((instance) => ({ instance, node: null }));
+    const roots = await grow(settings, branches, positions, positions.map(() => 1), { cancelled: stop });
     const sampled = performance.now();
     const contexts = contextsOf(roots, protocol);
     await runtime.score(info.snapshot, contexts, sampling.temperature, stop);
     const messages = 1000 * Math.max(1, contexts.length);
-    return { sampled: (sampled - started) / messages, trained: (TRAINED_PER_SCORED * (performance.now() - sampled)) / messages };
+    const scored = performance.now() - sampled;
+    return { sampled: (sampled - started) / messages, trained: (TRAINED_PER_SCORED * scored) / messages };
   };
   let last: MessageSeconds | null = null;
   const rounds = ROUNDS.map((count) => Math.max(FEW, Math.min(count, Math.round(SHARE * episodes))));
   for (const [index, count] of rounds.entries()) {
-    const longer = last !== null && count * positions.length * (last.sampled + last.trained / TRAINED_PER_SCORED) > AIM - (performance.now() - began) / 1000;
-    if (longer || (index > 1 && count === rounds[index - 1])) break;
+    const left = AIM - (performance.now() - began) / 1000;
+    const each = last === null ? 0 : positions.length * (last.sampled + last.trained / TRAINED_PER_SCORED);
+    if (count * each > left && last !== null) break;
+    if ( index > 1 && count === rounds[index - 1]) break;
     const measured = await unlessStopped(round(count));
     if (measured === null) break;
     if (index > 0) last = measured;
@@ -91,8 +98,9 @@ async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | nu
 /** Every message of some episodes with its context, as training would meet it. */
 function contextsOf(nodes: readonly TreeNode[], protocol: Protocol): TrainingContext[] {
   return nodes.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
-    const agent = protocol.occurrences.find((occurrence) => occurrence.position === position)?.role;
-    return [{ ...(agent !== undefined && { agent }), prompt, messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }] }, ...contextsOf(children, protocol)];
+    const agent = occurrenceAt(protocol, position).role;
+    const messages = [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }];
+    return [{ agent, prompt, messages }, ...contextsOf(children, protocol)];
   });
 }
 
@@ -118,22 +126,32 @@ export interface MessageLength {
  * What messages of these lengths would take at the speed of this machine's matrix products.
  * @param together messages that are sampled at once: each token of all of them takes one product of so many rows
  */
-export async function tryProducts(config: TransformerConfig, device: DeviceSettings, lengths: readonly MessageLength[], together: number): Promise<MessageSeconds> {
-  const products = await BareProducts.create(SHAPE, new Float32Array(parameterCount(SHAPE)).fill(0.01), device, 'forward');
+export async function tryProducts(
+  config: TransformerConfig,
+  device: DeviceSettings,
+  lengths: readonly MessageLength[],
+  together: number,
+): Promise<MessageSeconds> {
+  const weights = new Float32Array(parameterCount(SHAPE)).fill(0.01);
+  const products = await BareProducts.create(SHAPE, weights, device, 'forward');
   try {
     const speed = async (rows: number): Promise<number> => {
       await products.run(rows, 1);
       const started = performance.now();
       await products.run(rows, 1);
-      return (1000 * operations(weightProducts(SHAPE, 'forward'), rows, 1)) / Math.max(1e-3, performance.now() - started);
+      const milliseconds = Math.max(1e-3, performance.now() - started);
+      return (1000 * operations(weightProducts(SHAPE, 'forward'), rows, 1)) / milliseconds;
     };
     const [decoding, reading] = [await speed(Math.min(ROWS, Math.max(1, together))), await speed(ROWS)];
     const forward = weightProducts(config, 'forward');
     const seconds = lengths.map(({ promptTokens, newTokens }) => ({
-      sampled: (operations(forward, promptTokens, 1) / reading + operations(forward, newTokens, newTokens) / decoding) / REACHED,
+      sampled:
+        operations(forward, promptTokens, 1) / reading / REACHED +
+        operations(forward, newTokens, newTokens) / decoding / REACHED,
       trained: (PASSES * operations(forward, promptTokens + newTokens, newTokens)) / reading / REACHED,
     }));
-    const mean = (of: (one: MessageSeconds) => number): number => seconds.reduce((total, one) => total + of(one), 0) / Math.max(1, seconds.length);
+    const mean = (of: (one: MessageSeconds) => number): number =>
+      seconds.reduce((total, one) => total + of(one), 0) / Math.max(1, seconds.length);
     return { sampled: mean(({ sampled }) => sampled), trained: mean(({ trained }) => trained) };
   } finally {
     await products.release();

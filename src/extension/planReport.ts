@@ -5,6 +5,8 @@ import { basisWords, spanWords } from '../shared/times.ts';
 import { wrapped } from './wrapped.ts';
 
 const WIDTH = 60;
+/** Characters of a sentence that is in sight where the configuration is beside it. */
+const NARROW = 40;
 const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', device: 'Device memory' };
 /** Characters of a role's name. */
 const ROLE = 20;
@@ -28,7 +30,7 @@ export function planReport(name: string, { memory, budget, seconds }: RunPlan): 
 function timeLines(seconds: RunPlan['seconds']): string[] {
   if (seconds === null) return ['Time', '  not known before the run has shown its pace'];
   const { value, low, high } = seconds;
-  return [`Time: about ${spanWords(value)}`, ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, WIDTH - 2).map((line) => `  ${line}`)];
+  return [`Time: about ${spanWords(value)}`, ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, NARROW).map((line) => `  ${line}`)];
 }
 
 function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fits }: MemoryTotal): string[] {

@@ -5,7 +5,7 @@ export interface TimeEstimate {
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** earlier-runs: of this store, on this machine; model: this model, tried for a moment; products: the machine's matrix products and the model's size. */
+  /** earlier-runs: of this store and machine; model: it was tried; products: matrix products and the model's size. */
   readonly basis: 'earlier-runs' | 'model' | 'products';
   /** How many earlier runs; 0 for the other bases. */
   readonly runs: number;
@@ -20,7 +20,7 @@ const IN_SECONDS = 90;
 const HOURS_WITH_MINUTES = 10 * HOUR;
 const DAYS_WITH_HOURS = 4 * DAY;
 
-/** `5 s`, `40 s`, `2 min`, `1 h 10 min`, `12 h`, `2 days 4 h`: no finer than an estimate deserves. @param seconds 0 or more */
+/** `5 s`, `40 s`, `2 min`, `1 h 10 min`, `2 days 4 h`: no finer than an estimate deserves. @param seconds 0 or more */
 export function spanWords(seconds: number): string {
   if (seconds < 10) return `${String(Math.max(1, Math.round(seconds)))} s`;
   if (seconds < IN_SECONDS - 2.5) return `${String(5 * Math.round(seconds / 5))} s`;
@@ -32,7 +32,9 @@ export function spanWords(seconds: number): string {
 }
 
 /** Two units, the smaller one rounded to `grain` and left out where it is 0. */
-function pair(seconds: number, size: number, one: string, many: string, grain: number, smaller: number, name: string): string {
+function pair(
+  seconds: number, size: number, one: string, many: string, grain: number, smaller: number, name: string,
+): string {
   const rounded = grain * Math.round(seconds / grain);
   const whole = Math.floor(rounded / size);
   const rest = Math.round((rounded - whole * size) / smaller);
@@ -53,7 +55,8 @@ const BASES: Readonly<Record<TimeEstimate['basis'], string>> = {
 
 /** Where an estimate is from, as the end of a sentence: `from 3 earlier runs like it`. */
 export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>): string {
-  return basis === 'earlier-runs' && runs === 1 ? 'from an earlier run like it' : `from ${basis === 'earlier-runs' ? `${String(runs)} ` : ''}${BASES[basis]}`;
+  if (basis !== 'earlier-runs') return `from ${BASES[basis]}`;
+  return runs === 1 ? 'from an earlier run like it' : `from ${String(runs)} ${BASES[basis]}`;
 }
 
 /** `about 2 min (65 s to 3 min), from a short trial of the model on this machine`; without an estimate, `unknown`. */

@@ -1,4 +1,4 @@
-/** What remains of a run, from the pace that it has shown. Times are for whoever watches; nothing that is trained or stored depends on them. */
+/** What remains of a run, from the pace that it has shown. Times are for whoever watches: no result depends on them. */
 import { evaluationTimes } from '../shared/evaluationRounds.ts';
 import type { RunConfig } from './config.ts';
 
@@ -10,10 +10,14 @@ export interface RunWork {
 }
 
 /**
- * The work of a run from its beginning, or from where a stored one stands; what is stored of its evaluations is left out when they come.
+ * The work of a run from its beginning, or from where a stored one stands; stored episodes are left out as they come.
  * @param instances that an evaluation takes @param finished training steps that are stored
  */
-export function runWork({ steps, evaluation: { before, every, samples } }: Pick<RunConfig, 'steps' | 'evaluation'>, instances: number, finished = 0): RunWork {
+export function runWork(
+  { steps, evaluation: { before, every, samples } }: Pick<RunConfig, 'steps' | 'evaluation'>,
+  instances: number,
+  finished = 0,
+): RunWork {
   // Those after earlier steps are done; the run does not come back to them.
   const passed = every === 0 || finished === 0 ? 0 : Math.floor((Math.min(finished, steps) - 1) / every);
   const evaluations = evaluationTimes({ steps, every, before }) - passed;
@@ -34,7 +38,7 @@ export interface ExpectedPace extends Pace {
   readonly known: boolean;
 }
 
-/** Of the measurements of one kind, so many of the last are looked at: messages change their lengths while the team learns. */
+/** So many of the last measurements of a kind are looked at: messages change their lengths while the team learns. */
 const WINDOW = 8;
 /** With no more measurements than this, a newer one says more than all that was said before. */
 const FEW = 3;
@@ -98,13 +102,12 @@ export class Remaining {
 
   private total(): number | null {
     const { expected, episodesLeft, stepsLeft } = this;
-    const [episode, step] = [typical(this.episodes, expected.known ? expected.episode : null), typical(this.steps, expected.known ? expected.step : null)];
+    const episode = typical(this.episodes, expected.known ? expected.episode : null);
+    const step = typical(this.steps, expected.known ? expected.step : null);
     // A kind that was not measured yet is as much slower or faster than expected as the other one.
-    const factor = this.episodes.length > 0 ? share(episode, expected.episode) : this.steps.length > 0 ? share(step, expected.step) : expected.known ? 1 : null;
+    const factor = share(episode, expected.episode) ?? share(step, expected.step) ?? (expected.known ? 1 : null);
     if (factor === null) return null;
-    const one = this.episodes.length > 0 ? (episode ?? 0) : expected.episode * factor;
-    const other = this.steps.length > 0 ? (step ?? 0) : expected.step * factor;
-    return episodesLeft * one + stepsLeft * other;
+    return episodesLeft * (episode ?? expected.episode * factor) + stepsLeft * (step ?? expected.step * factor);
   }
 
   private elapsed(): number {
@@ -115,10 +118,12 @@ export class Remaining {
   }
 }
 
-const share = (measured: number | null, expected: number): number | null => (measured === null || expected <= 0 ? null : measured / expected);
+const share = (measured: number | null, expected: number): number | null =>
+  measured === null || expected <= 0 ? null : measured / expected;
 
 /**
- * The median of the last measurements. The first one compiles graphs and starts processes: it counts only while it is alone, and then half, where something else is known.
+ * The median of the last measurements. The first one compiles graphs and starts processes: it counts only while it is
+ * alone, and then half, where something else is known.
  * @returns null without a measurement
  */
 function typical(measured: readonly number[], expected: number | null): number | null {

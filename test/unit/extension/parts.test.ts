@@ -88,8 +88,8 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
       '  In all: 2 steps and 3 evaluations',
       '',
       'Time: about 2 min',
-      '  85 s to 3 min, from a short trial of the model on this',
-      '  machine',
+      '  85 s to 3 min, from a short trial of the',
+      '  model on this machine',
       '',
     ].join('\n'),
   );
