@@ -1,6 +1,7 @@
 /** For one run the rows of its transcripts, the side bar and the classes say what the command line says. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
+import type { Message } from '../../src/shared/records.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, storeOf, TINY } from './team.ts';
@@ -20,6 +21,7 @@ interface Row {
   readonly role: string;
   readonly level: number;
   readonly return: number;
+  /** NaN where nothing else was sampled in its place. */
   readonly credit: number;
 }
 
@@ -41,16 +43,31 @@ async function rowsOf(transcript: FrameLocator): Promise<readonly Row[]> {
   });
   const number = (text: string | undefined): number => Number(text?.replace('\u2212', '-'));
   return rows.slice(1).map(([label = '', level]) => {
-    const [, role = '', value, credit] = /^(\S+) \d of 2: [^]*; return (\S+); credit ([+\u2212]?[\d.]+)/u.exec(label) ?? [];
+    const [, role = '', value, credit] = /^(\S+) \d of 2: [^]*; return (\S+); credit ([+\u2212]?[\d.]+|not measured: no other message was sampled here)/u.exec(label) ?? [];
+    assert.notEqual(credit, undefined, label);
     return { role, level: Number(level), return: number(value), credit: number(credit) };
   });
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
+/** The messages of a question in a step, in the order of the rows. */
+function messagesOf(workbench: Workbench, run: string, iteration: number, question: string): readonly Message[] {
+  const store = openStoreForReading(storeOf(workbench.folder));
+  try {
+    const group = { run, phase: 'train', iteration } as const;
+    const instance = store.episodes({ ...group, offset: 0, limit: 100 }).find((episode) => episode.question === question)?.instance ?? '';
+    return store.transcript({ ...group, instance, offset: 0, limit: 100 }).messages;
+  } finally {
+    store.close();
+  }
+}
+
+type Trained = Pick<Row, 'role' | 'credit'>;
+
 /** The population variance of each group of siblings: of the plans, and of the answers under each plan. */
-function variancesOf(rows: readonly Row[]): readonly number[] {
-  const groups: Row[][] = [[]];
+function variancesOf(rows: readonly Trained[]): readonly number[] {
+  const groups: Trained[][] = [[]];
   for (const row of rows) {
     if (row.role === 'reasoner') groups.push([]);
     (row.role === 'reasoner' ? groups[0] : groups.at(-1))?.push(row);
@@ -77,8 +94,10 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
       await workbench.treeItem(view, question.slice(0, 30)).click();
       const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
       const rows = await rowsOf(transcript);
-      assert.ok(rows.every((row) => Number.isFinite(row.return) && Number.isFinite(row.credit)), JSON.stringify(rows));
-      variances.push(...variancesOf(rows));
+      assert.ok(rows.every((row) => Number.isFinite(row.return)), JSON.stringify(rows));
+      const messages = messagesOf(workbench, run, iteration, question);
+      assert.deepEqual(rows.map(({ credit }) => credit), messages.map(({ credit }) => (credit === null || credit.verdict === 'alone' ? NaN : Number(credit.value.toFixed(2)))));
+      variances.push(...variancesOf(messages.map(({ eventType, trainingCredit }) => ({ role: eventType, credit: trainingCredit?.value ?? 0 }))));
       leaves.push(...rows.filter(({ role }) => role === 'actor').map((row) => row.return));
       for (const { name, cases } of taxonomy.classes) {
         await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption(`Class: ${name}`);

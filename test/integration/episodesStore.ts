@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Instance } from '../../src/shared/records.ts';
 import type { StoreWriter } from '../../src/store/writer.ts';
+import type { Headline } from '../../src/shared/headline.ts';
+import { headline, setHeadlines } from '../support/headlines.ts';
 import { addRun, addTree, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 
 /** Problems of one step, and rows of one transaction. */
@@ -16,6 +18,7 @@ export function manyInstance(number: number): Instance {
 /** Appends a run that came to each of so many problems once: a plan with two answers, and a credit for each answer. */
 export function addManyProblems(writer: StoreWriter, run: string, problems: number): void {
   addRun(writer, run);
+  const given: { readonly message: number; readonly credit: Headline }[] = [];
   for (let from = 0, iteration = 1; from < problems; from += STEP, iteration++) {
     writer.transaction(() => {
       writer.insertStep({ run, iteration, snapshot: 'a'.repeat(64), ledger: LEDGER });
@@ -23,13 +26,13 @@ export function addManyProblems(writer: StoreWriter, run: string, problems: numb
         const returns = [number % 3 === 0 ? 0 : 1, number % 2];
         const [tree] = addTree(writer, { run, iteration, instance: manyInstance(number), returns: [returns], words: (_, actor) => (actor === null ? `trays times loaves ${String(number % 97)}` : `left ${String(number % 89)}`) });
         const [first = 0, second = 0] = tree?.actors ?? [];
-        const bucket = writer.message(first).bucket ?? 0;
         const value = (returns[0] ?? 0) - (returns[1] ?? 0);
         for (const [decision, worth] of [[first, value], [second, -value]] as const) {
-          writer.insertCredit(bucket, decision, { estimator: 'loo', value: worth, low: Math.max(-1, worth - 0.4 - (number % 50) / 100), high: Math.min(1, worth + 0.4 + (number % 50) / 100), n: 2, evaluatorCalls: 2, interval: 'betting' });
+          given.push({ message: decision, credit: headline(worth, { low: Math.max(-1, worth - 0.4 - (number % 50) / 100), high: Math.min(1, worth + 0.4 + (number % 50) / 100), n: 2, evaluatorCalls: 2 }) });
         }
       }
       writer.finishStep(run, iteration, METRICS, LEDGER);
     });
   }
+  setHeadlines(writer.path, given);
 }

@@ -8,6 +8,7 @@ import type { FrameLocator, Locator } from 'playwright-core';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addMessage, addRequest, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
+import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { openLane, assertQuiet, c3, frameOf, storeOf, TINY } from './team.ts';
 
@@ -41,6 +42,7 @@ async function prepare(workbench: Workbench): Promise<void> {
     writer.insertInstances([instance]);
     writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
     writer.insertStep({ run, iteration: 3, snapshot: SNAPSHOT, ledger: LEDGER });
+    let said: readonly number[] = [];
     writer.transaction(() => {
       const bucket = writer.insertBucket({ run, origin: 'training', iteration: 3, instance: instance.uidSha, eventType: ROLE, turn: 0, contextKey: '1', snapshot: SNAPSHOT, message: null });
       const say = (role: string, position: number, parent: number | null, index: number, text: string): number => addMessage(writer, { run, iteration: 3, instance, role, position, parent, bucket: parent === null ? bucket : null, index, text });
@@ -48,10 +50,11 @@ async function prepare(workbench: Workbench): Promise<void> {
       for (const [index, plan] of plans.entries()) {
         const leaf = say('actor', 1, plan, 0, `answer ${HOSTILE}`);
         writer.insertEpisode({ run, phase: 'train', iteration: 3, instance: instance.uidSha, leaf, return: index === 1 ? 1 : 0, rule: HOSTILE, evaluatorCalls: 1 });
-        writer.insertCredit(bucket, plan, { estimator: 'loo', value: index === 1 ? 1 : -0.5, low: null, high: null, n: 3, evaluatorCalls: 3, interval: 'none' });
       }
       first = plans[0] ?? 0;
+      said = plans;
     });
+    setHeadlines(writer.path, said.map((plan, index) => ({ message: plan, credit: headline(index === 1 ? 1 : -0.5, { low: null, high: null, n: 3, evaluatorCalls: 3 }) })));
     addRequest(writer, first, [`2 ${HOSTILE}`], [1]);
     writer.insertLabel({ message: first, bucket: null, name: LABEL, note: HOSTILE, author: 'you', createdAt: '2026-01-03T00:00:00.000Z' });
     writer.finishStep(run, 3, METRICS, LEDGER);

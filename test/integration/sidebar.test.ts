@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, reading, reloadWindow, storeOf } from './team.ts';
 
@@ -17,11 +18,9 @@ function fill(workbench: Workbench): void {
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
   for (let number = 0; number < 10; number++) {
     const trees = addTree(writer, { iteration: 1, instance: instance(number), returns: [[1, 1], [0, number % 2]] });
-    const [first] = trees;
-    const bucket = writer.message(first?.plan ?? 0).bucket ?? 0;
     for (const [index, { plan }] of trees.entries()) {
       const value = (index === 0 ? 1 : -1) * (number / 10);
-      writer.insertCredit(bucket, plan, { estimator: 'loo', value, low: value - 0.2, high: value + 0.2, n: 4, evaluatorCalls: 4, interval: 'newcombe' });
+      setHeadlines(writer.path, [{ message: plan, credit: headline(value, { low: value - 0.2, high: value + 0.2 }) }]);
     }
   }
   writer.finishStep(RUN, 1, METRICS, LEDGER);
@@ -76,7 +75,7 @@ scenario('buckets stand by rank, say what was not measured, and open the transcr
   await workbench.treeItem(view, `Run ${RUN}`).click();
   const buckets = await workbench.openView('C3', 'Buckets');
   await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
-  assert.match((await rows(buckets))[0] ?? '', /^reasoner: plan 0; Largest credit: \+0\.90, n = 4; step 1/u);
+  assert.match((await rows(buckets))[0] ?? '', /^reasoner: plan 0; Clearest credit: \+0\.90, helped, n = 4; step 1/u);
   await pictures(workbench, 'sidebar');
   await workbench.runCommand('C3: Sort buckets');
   await workbench.pick('Spread of returns');
@@ -181,7 +180,7 @@ scenario('buckets are filtered by what is ticked, say so beside their title, and
   await workbench.treeItem(again, 'actor').waitFor();
 });
 
-scenario('a lost episode that is chosen from the list opens at the message that cost the most, and W leads back there', async (workbench) => {
+scenario('a lost episode that is chosen from the list opens at the lowest-credit message, and W leads back there', async (workbench) => {
   await workbench.runCommand('View: Close All Editors');
   await workbench.runCommandAndPick('C3: Open transcript', `Run ${RUN}`);
   const pick = workbench.page.locator('.quick-input-widget:visible');
@@ -202,18 +201,17 @@ scenario('a lost episode that is chosen from the list opens at the message that 
   await tree.press('Home');
   await tree.press('Enter');
   await transcript.getByRole('heading', { name: 'Question' }).waitFor();
-  await workbench.page.locator('.editor-actions').getByRole('button', { name: 'Go to the message that cost the most' }).click();
+  await workbench.page.locator('.editor-actions').getByRole('button', { name: 'Go to lowest-credit message' }).click();
   await chosen('reasoner 2 of 2').waitFor();
-  // Where nothing cost anything, that is said.
+  // Where none is decided, the clearest candidate is only called so.
   const view = await workbench.openView('C3');
   await workbench.treeItem(view, `Run ${RUN}`).click();
   await workbench.treeItem(view, 'Step 1').click();
   await workbench.treeItem(view, 'Question 0').click();
   await workbench.treeItem(view, 'Step 1').click();
   await (await workbench.webview(/^Question 0/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
-  await workbench.runCommand('C3: Go to the message that cost the most');
-  await workbench.notification('No message of this episode cost anything').waitFor();
-  await workbench.runCommand('Notifications: Clear All Notifications');
+  await workbench.runCommand('C3: Go to lowest-credit message');
+  await workbench.page.locator('.statusbar').getByText('Clearest candidate of this episode; no message is decided to have hurt.').waitFor();
   await workbench.runCommandAndPick('C3: Open transcript', `Run ${RUN}`, /^Question 9/u);
   await chosen('reasoner 2 of 2').waitFor();
   assertQuiet(workbench);

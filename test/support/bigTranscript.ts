@@ -10,6 +10,7 @@ import { TranscriptReading } from '../../src/extension/transcriptReading.ts';
 import { NO_FILTER, type TranscriptTarget } from '../../src/shared/transcriptProtocol.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
+import { headline, setHeadlines } from './headlines.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 
 export const BIG_RUN = 'big';
@@ -33,13 +34,8 @@ export function writeBigTranscript(folder: string, decisions: number): Transcrip
     returns: Array.from({ length: plans }, (_, plan) => Array.from({ length: BIG_WIDTH }, (__, actor) => ((plan * 7 + actor * 3) % 5 < 2 ? 1 : 0))),
     words: (plan, actor) => (actor === null ? `plan ${String(plan)}: ${word(plan)} then ${word(plan * 3 + 1)}` : `answer ${String(plan)}.${String(actor)} ${word(plan + actor)} ${actor === 4 && plan % 100 === 3 ? 'needle' : ''}`),
   });
-  writer.transaction(() => {
-    // Read together: alone, each would read the whole tree again.
-    for (const { id, bucket } of writer.messages(tree.map(({ plan }) => plan))) {
-      if (bucket !== null) writer.insertCredit(bucket, id, { estimator: 'loo', value: ((id * 13) % 9) / 9 - 0.45, low: -1, high: 1, n: BIG_WIDTH, evaluatorCalls: BIG_WIDTH, interval: 'welch' });
-    }
-  });
   writer.close();
+  setHeadlines(store, tree.map(({ plan }) => ({ message: plan, credit: headline(((plan * 13) % 9) / 9 - 0.45, { low: -1, high: 1, n: BIG_WIDTH, evaluatorCalls: BIG_WIDTH }) })));
   return { run: BIG_RUN, phase: 'train', iteration: 1, instance: instance(7).uidSha };
 }
 

@@ -4,7 +4,7 @@ import type { Credit } from '../../src/shared/records.ts';
 import { clearOf, distanceToDecision, type Headline, type Verdict } from '../../src/shared/headline.ts';
 import { LIST_CLEAREST, tokenKey } from '../../src/store/headlines.ts';
 import type { HeadlineRule } from '../../src/store/writer.ts';
-import { loadSqlite } from '../../src/store/sqlite.ts';
+import { loadSqlite, type Connection } from '../../src/store/sqlite.ts';
 
 /** The rule of the engine for runs whose returns lie in [0, 1]. */
 export const UNIT_RULE: HeadlineRule = { headlinesOf, rangeOf: () => ({ low: 0, high: 1 }) };
@@ -31,27 +31,52 @@ export function joinPool(path: string, bucket: number, pool: number): void {
   }
 }
 
+interface GivenHeadline {
+  readonly message: number;
+  readonly credit: Headline;
+  /** Whose pool it is in; the message's own unless another is named. */
+  readonly bucket?: number | null;
+}
+
 /** Gives a message a headline in the pool of a bucket, its own unless another is named. */
-export function setHeadline(path: string, message: number, given: Headline, bucket: number | null = null): void {
+export function setHeadline(path: string, message: number, credit: Headline, bucket: number | null = null): void {
+  setHeadlines(path, [{ message, credit, bucket }]);
+}
+
+/** Gives many messages a headline. The store may be open elsewhere, but in no transaction. */
+export function setHeadlines(path: string, given: readonly GivenHeadline[]): void {
   const db = new (loadSqlite())(path);
   try {
-    const row = db.prepare<[number | null, number], { key: string; bucket: number; temperature: number; run: string; instance: number; phase: string }>(`
-      SELECT ${tokenKey('decision')} AS key, coalesce(?, bucket) AS bucket, temperature, run, instance, phase FROM decision WHERE id = ?`).get(bucket, message);
-    if (row === undefined) throw new Error(`no message ${String(message)}`);
-    db.prepare('INSERT OR IGNORE INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)').run(row.bucket, row.bucket, row.temperature);
-    const pool = db.prepare<[number], number>('SELECT pool FROM bucket_pool WHERE bucket = ?').pluck().get(row.bucket) ?? row.bucket;
-    const clear = clearOf(given);
-    const distance = distanceToDecision(given);
-    const rank = clear !== 0 ? Math.abs(clear) : distance === null ? null : -distance;
-    db.prepare(`
-      INSERT OR REPLACE INTO headline (pool, token_key, run, instance, message, estimator, value, low, high, n, evaluator_calls, interval, effective_n, reused, copies, verdict, more, reason, clear, rank)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-      pool, row.key, row.run, row.instance, row.phase === 'replay' ? null : message, given.estimator, given.value, given.low, given.high, given.n, given.evaluatorCalls, given.interval,
-      given.effectiveN, given.reused, given.copies, given.verdict, given.more, given.reason, clear, rank);
-    db.prepare('UPDATE bucket_pool SET newest = newest + 1 WHERE pool = ?').run(pool);
-    db.prepare('UPDATE bucket_measure SET clearest = max(coalesce(clearest, -9), coalesce(?, -9)), credit = max(coalesce(credit, 0), abs(?)) WHERE bucket = ?').run(rank, given.value, row.bucket);
-    db.prepare(LIST_CLEAREST).run({ run: row.run, instance: row.instance });
+    db.transaction(() => { write(db, given); }).immediate();
   } finally {
     db.close();
+  }
+}
+
+function write(db: Connection, given: readonly GivenHeadline[]): void {
+  const read = db.prepare<[number | null, number], { key: string; bucket: number; temperature: number; run: string; instance: number; phase: string }>(`
+    SELECT ${tokenKey('decision')} AS key, coalesce(?, bucket) AS bucket, temperature, run, instance, phase FROM decision WHERE id = ?`);
+  const join = db.prepare('INSERT OR IGNORE INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)');
+  const poolOf = db.prepare<[number], number>('SELECT pool FROM bucket_pool WHERE bucket = ?').pluck();
+  const insert = db.prepare(`
+    INSERT OR REPLACE INTO headline (pool, token_key, run, instance, message, estimator, value, low, high, n, evaluator_calls, interval, effective_n, reused, copies, verdict, more, reason, clear, rank)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const date = db.prepare('UPDATE bucket_pool SET newest = newest + 1 WHERE pool = ?');
+  const measure = db.prepare('UPDATE bucket_measure SET clearest = max(coalesce(clearest, -9), coalesce(?, -9)), credit = max(coalesce(credit, 0), abs(?)) WHERE bucket = ?');
+  const list = db.prepare(LIST_CLEAREST);
+  for (const { message, credit, bucket = null } of given) {
+    const row = read.get(bucket, message);
+    if (row === undefined) throw new Error(`no message ${String(message)}`);
+    join.run(row.bucket, row.bucket, row.temperature);
+    const pool = poolOf.get(row.bucket) ?? row.bucket;
+    const clear = clearOf(credit);
+    const distance = distanceToDecision(credit);
+    const rank = clear !== 0 ? Math.abs(clear) : distance === null ? null : -distance;
+    insert.run(
+      pool, row.key, row.run, row.instance, row.phase === 'replay' ? null : message, credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluatorCalls, credit.interval,
+      credit.effectiveN, credit.reused, credit.copies, credit.verdict, credit.more, credit.reason, clear, rank);
+    date.run(pool);
+    measure.run(rank, credit.value, row.bucket);
+    list.run({ run: row.run, instance: row.instance });
   }
 }

@@ -110,7 +110,7 @@ describe('a run of MAPPO', () => {
       for (const { uidSha } of INSTANCES) {
         const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration, instance: uidSha, offset: 0, limit: 1000 });
         assert.equal(messages.length, 16);
-        for (const { id, eventType, credit, return: value } of messages) {
+        for (const { id, eventType, trainingCredit: credit, return: value } of messages) {
           const state = asked(eventType, store.decision(id).context);
           const expected = (value ?? NaN) - (found.get(state) ?? NaN);
           assert.equal(credit?.estimator, 'mappo');
@@ -173,7 +173,7 @@ describe('a run of MAPPO', () => {
       const rewards = chain.map(({ text }) => score(text));
       assert.equal(value, rewards.reduce((sum, reward) => sum + reward));
       const { advantages } = generalisedAdvantages(rewards, judgements);
-      for (const [index, advantage] of advantages.entries()) assert.ok(Math.abs((chain[index]?.credit?.value ?? NaN) - advantage) < 1e-12);
+      for (const [index, advantage] of advantages.entries()) assert.ok(Math.abs((chain[index]?.trainingCredit?.value ?? NaN) - advantage) < 1e-12);
     }
   });
 
@@ -203,8 +203,8 @@ describe('a run of value-assisted C3', () => {
         for (const message of messages) {
           const others = messages.filter(({ bucket, id }) => bucket === message.bucket && id !== message.id);
           const baseline = (1 - alpha) * mean(others.map((one) => one.return ?? NaN)) + alpha * mean(others.map(valueOf));
-          assert.equal(message.credit?.estimator, 'value_assisted');
-          assert.ok(Math.abs(message.credit.value - ((message.return ?? NaN) - baseline)) < 1e-12);
+          assert.equal(message.trainingCredit?.estimator, 'value_assisted');
+          assert.ok(Math.abs(message.trainingCredit.value - ((message.return ?? NaN) - baseline)) < 1e-12);
           targets.push(`${judgement(message)} ${String(message.return)}`);
         }
       }
@@ -216,7 +216,7 @@ describe('a run of value-assisted C3', () => {
 
   it('is C3 where the values weigh nothing', async (t) => {
     const [assisted, plain] = [await judged(t, overrides(0)), await judged(t, ['method=c3'])];
-    const creditsOf = ({ store }: TinyRun): number[] => INSTANCES.flatMap(({ uidSha }) => store.transcript({ run: 'run-1', phase: 'train', iteration: 1, instance: uidSha, offset: 0, limit: 1000 }).messages.map(({ credit }) => credit?.value ?? NaN));
+    const creditsOf = ({ store }: TinyRun): number[] => INSTANCES.flatMap(({ uidSha }) => store.transcript({ run: 'run-1', phase: 'train', iteration: 1, instance: uidSha, offset: 0, limit: 1000 }).messages.map(({ trainingCredit: credit }) => credit?.value ?? NaN));
     const [some, same] = [creditsOf(assisted), creditsOf(plain)];
     assert.equal(some.length, 30);
     for (const [index, value] of some.entries()) assert.ok(Math.abs(value - (same[index] ?? NaN)) < 1e-12);

@@ -126,10 +126,10 @@ describe('every method', () => {
           for (const { uidSha } of INSTANCES) {
             for (const { message, credit } of expectedCredits(store, method, iteration, uidSha)) {
               // A chain below one alternative has nothing to compare with: C3 gives it no credit.
-              if (Number.isNaN(credit)) assert.equal(message.credit, null);
+              if (Number.isNaN(credit)) assert.equal(message.trainingCredit, null);
               else {
-                assert.equal(message.credit?.estimator, estimator);
-                assert.ok(Math.abs(message.credit.value - credit) < 1e-12, `${method} ${message.eventType}: ${String(message.credit.value)} is not ${String(credit)}`);
+                assert.equal(message.trainingCredit?.estimator, estimator);
+                assert.ok(Math.abs(message.trainingCredit.value - credit) < 1e-12, `${method} ${message.eventType}: ${String(message.trainingCredit.value)} is not ${String(credit)}`);
                 credits.push(credit);
               }
             }
@@ -144,7 +144,7 @@ describe('every method', () => {
     for (const method of TRAINED) {
       const { store, learned } = await trained(t, [`method=${method}`]);
       for (const iteration of [1, 2]) {
-        const stored = INSTANCES.flatMap(({ uidSha }) => messagesOf(store, iteration, uidSha).messages).map(({ id, credit }) => [[...store.decision(id).tokens], Math.fround(credit?.value ?? NaN)]);
+        const stored = INSTANCES.flatMap(({ uidSha }) => messagesOf(store, iteration, uidSha).messages).map(({ id, trainingCredit: credit }) => [[...store.decision(id).tokens], Math.fround(credit?.value ?? NaN)]);
         const given = (learned[iteration - 1] ?? []).flatMap(({ messages }) => messages).map(({ tokens, advantages }) => {
           assert.equal(new Set(advantages).size, 1);
           assert.equal(advantages.length, tokens.length);
@@ -183,7 +183,7 @@ describe('every method', () => {
       const evaluator: Evaluator = { name: 'breaking', evaluate: () => Promise.resolve(++calls % 4 === 0 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 4 === 1 ? 1 : 0, rule: 'fixed' }) };
       const { store, learned } = await trained(t, [`method=${method}`, 'steps=1', 'instances_per_step=1'], { train: sums(1), evaluator, reuse: false });
       const { messages } = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '');
-      const credits = messages.filter(({ eventType }) => eventType === 'reasoner').map(({ credit }) => credit?.value ?? null);
+      const credits = messages.filter(({ eventType }) => eventType === 'reasoner').map(({ trainingCredit: credit }) => credit?.value ?? null);
       // Six of eight have a return, two of them 1.
       const [one, zero] = method === 'magrpo' ? [2 / 3, -1 / 3] : [4 / 5, -2 / 5];
       const expected = [one, one, zero, zero, zero, zero];
@@ -192,7 +192,7 @@ describe('every method', () => {
       assert.equal(measured.length, 6);
       for (const [index, value] of expected.entries()) assert.ok(Math.abs((measured[index] ?? NaN) - value) < 1e-12);
       assert.equal(learned[0]?.flatMap((context) => context.messages).length, 12);
-      assert.ok(messages.every(({ parent, credit }) => parent === null || (credit === null) === (messages.find(({ id }) => id === parent)?.credit === null)), 'a whole episode has one credit');
+      assert.ok(messages.every(({ parent, trainingCredit: credit }) => parent === null || (credit === null) === (messages.find(({ id }) => id === parent)?.trainingCredit === null)), 'a whole episode has one credit');
     }
   });
 });
