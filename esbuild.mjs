@@ -2,6 +2,7 @@
  * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its probe and its sandbox, the command line and one bundle for each webview.
  *
  *   node esbuild.mjs [--watch] [--production]
+ *   node esbuild.mjs --packages    prints which npm packages the bundles hold, and writes nothing
  *
  * Native packages stay outside the bundles and are loaded from node_modules. This file is plain JavaScript on purpose:
  * it is the first thing that a fresh machine runs, whatever its Node.
@@ -93,7 +94,17 @@ const announce = {
   },
 };
 
-if (watching) {
+/** The packages whose files go into the bundles, by their places in node_modules. */
+async function bundledPackages() {
+  const results = await Promise.all(bundles.map((options) => build({ ...options, metafile: true, write: false })));
+  const files = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const names = files.map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+(?:\/node_modules\/(?:@[^/]+\/)?[^/]+)*)\//.exec(file)?.[1]);
+  return [...new Set(names.filter((name) => name !== undefined))].sort();
+}
+
+if (process.argv.includes('--packages')) {
+  console.log(JSON.stringify(await bundledPackages()));
+} else if (watching) {
   const contexts = await Promise.all(bundles.map((options) => context({ ...options, logLevel: 'silent', plugins: [...(options.plugins ?? []), announce] })));
   await Promise.all(contexts.map((watched) => watched.watch()));
 } else {

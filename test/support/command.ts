@@ -8,6 +8,8 @@ export interface CommandOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Show the output as it comes instead of keeping it back. */
   readonly show?: boolean;
+  /** Keep all of the output, not its end alone. */
+  readonly all?: boolean;
 }
 
 const KEPT_CHARACTERS = 6_000;
@@ -26,7 +28,7 @@ export function run(program: string, args: readonly string[], options: CommandOp
     });
     let output = '';
     const keep = (chunk: Buffer): void => {
-      output = (output + chunk.toString('utf8')).slice(-KEPT_CHARACTERS);
+      output = (output + chunk.toString('utf8')).slice(options.all === true ? 0 : -KEPT_CHARACTERS);
     };
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);

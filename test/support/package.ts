@@ -16,11 +16,27 @@ const TARGETS = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin
 /**
  * Packages dist/ as it stands.
  * @param target a platform as VS Code names it; this machine's when left out
- * @returns the absolute path of the .vsix file, in dist/
+ * @param into the folder of the package; it is made where it is missing
+ * @returns the absolute path of the .vsix file
  */
-export async function packageExtension(target = `${process.platform}-${process.arch}`): Promise<string> {
+export async function packageExtension(target = `${process.platform}-${process.arch}`, into = join(ROOT, 'dist')): Promise<string> {
   if (!TARGETS.includes(target)) throw new Error(`There is no package for "${target}": choose one of ${TARGETS.join(', ')}.`);
-  const vsix = join(ROOT, 'dist', `c3-replay-${target}.vsix`);
+  const vsix = join(into, `c3-replay-${target}.vsix`);
+  await withList(target, async (list) => {
+    const args = ['package', '--target', target, '--out', vsix, '--ignoreFile', list, '--allow-missing-repository', '--no-rewrite-relative-links'];
+    await run(process.execPath, [await vsce(), ...args], { cwd: ROOT });
+  });
+  return vsix;
+}
+
+/** The files that a package for a platform would hold, by their paths. */
+export async function packagedFiles(target = `${process.platform}-${process.arch}`): Promise<readonly string[]> {
+  const printed = await withList(target, async (list) => run(process.execPath, [await vsce(), 'ls', '--ignoreFile', list], { cwd: ROOT, all: true }));
+  return printed.split('\n').filter((line) => line !== '');
+}
+
+/** The list of what is packaged, with the native parts of one platform. */
+async function withList<Result>(target: string, work: (list: string) => Promise<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'c3-package-'));
   try {
     const list = join(folder, 'vscodeignore');
@@ -29,12 +45,10 @@ export async function packageExtension(target = `${process.platform}-${process.a
       `!node_modules/onnxruntime-node/bin/*/${target.replace('-', '/')}/**`,
     ];
     await writeFile(list, `${await readFile(join(ROOT, '.vscodeignore'), 'utf8')}${binaries.join('\n')}\n`);
-    const args = ['package', '--target', target, '--out', vsix, '--ignoreFile', list, '--allow-missing-repository', '--no-rewrite-relative-links'];
-    await run(process.execPath, [await vsce(), ...args], { cwd: ROOT });
+    return await work(list);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return vsix;
 }
 
 if (process.argv[1] === import.meta.filename) {

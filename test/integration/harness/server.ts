@@ -152,9 +152,10 @@ export function installedExtension(): Promise<string> {
 
 /** Packages dist/ as it stands and installs the package into a folder, as a user would install it. */
 export async function installExtension(folder: string): Promise<void> {
-  const vsix = await packageExtension();
   const home = await mkdtemp(join(tmpdir(), 'c3-install-'));
   try {
+    // Not into dist/: a package that someone made there stays as it is.
+    const vsix = await packageExtension(undefined, home);
     await writeFiles(home, { 'config.yaml': '' });
     await run(process.execPath, [await codeServer(), ...serverArguments(home, folder), '--install-extension', vsix], { env: serverEnvironment(home) });
   } finally {
