@@ -29,8 +29,14 @@ export interface RemovalPair {
 const isReturned = ({ returns }: CreditInput): boolean => unmasked(returns).length > 0;
 export const isEmptied = ({ finish, text }: Pick<ComparedAlternative, 'finish' | 'text'>): boolean => finish === 'typed' && text.trim() === '';
 
-/** Returns lie in [0, 1]; where one does not, their range is not known. */
-const SPAN = 1;
+/**
+ * The widest that two returns can differ: every message scored from here on gives 0 to 1, and what was scored before is the same in both. As many are
+ * scored as the dearest side paid for one return.
+ */
+function spanOf(pairs: readonly RemovalPair[]): number {
+  const sides = pairs.flatMap(({ kept, emptied }) => [kept, emptied]).filter(({ returns }) => returns.length > 0);
+  return Math.max(1, ...sides.map(({ returns, evaluatorCalls }) => Math.ceil(evaluatorCalls / returns.length)));
+}
 
 /**
  * The difference between a message's returns and those with nothing in its place, pooled over buckets, with its betting interval.
@@ -46,9 +52,9 @@ export function removal(pairs: readonly RemovalPair[]): Credit | null {
   const value = cells.reduce((sum, cell) => sum + cell, 0) / cells.length;
   const evaluatorCalls = pairs.reduce((sum, { kept, emptied }) => sum + kept.evaluatorCalls + emptied.evaluatorCalls, 0);
   const base = { estimator: 'remove', value, n: 2 * cells.length, evaluatorCalls };
-  const isKnown = pairs.every(({ kept, emptied }) => [...unmasked(kept.returns), ...unmasked(emptied.returns)].every((one) => one >= 0 && one <= SPAN));
-  if (!isKnown) return { ...base, low: null, high: null, interval: 'none' };
-  const { low, high } = bettingInterval(evidence, SPAN);
+  const span = spanOf(pairs);
+  if (cells.some((cell) => Math.abs(cell) > span)) return { ...base, low: null, high: null, interval: 'none' };
+  const { low, high } = bettingInterval(evidence, span);
   return { ...base, low: Math.min(low, value), high: Math.max(high, value), interval: 'betting' };
 }
 

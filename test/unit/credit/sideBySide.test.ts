@@ -32,6 +32,9 @@ test('removing is decided where the streams are many and all lost, and has no in
   const many = removal([pair(1, 0, 12)]);
   assert.ok(few?.low !== null && few !== null && few.low < 0 && many?.low !== null && many !== null && many.low > 0 && many.high === 1);
   assert.deepEqual(removal([pair(3, 0, 12)]), { estimator: 'remove', value: 3, n: 24, evaluatorCalls: 24, low: null, high: null, interval: 'none' });
+  // Two scored messages follow: returns differ by up to 2, and the same evidence says less.
+  const twice = removal([pair(1, 0, 12)].map(({ kept, emptied }) => ({ kept: { ...kept, evaluatorCalls: 24 }, emptied })));
+  assert.ok(twice?.low !== null && twice !== null && twice.low < many.low && twice.high !== null && twice.high > 1);
   assert.equal(removal([]), null);
 });
 
