@@ -114,13 +114,28 @@ function meanReturn({ returns }: Pick<Alternative, 'returns'>): number | null {
   return scored.length === 0 ? null : scored.reduce((total, value) => total + value, 0) / scored.length;
 }
 
-/** A message's alternatives, one line each; texts on one line and bounded. */
+/** A message's alternatives, one line each, those that say the same together; texts on one line and bounded. */
 export function bucketWords(message: Message, bucket: BucketView): string {
-  const line = ({ original, text, returns, credit }: Alternative): string => {
-    const shown = returns.map((value) => (value === null ? 'masked' : String(value))).join(' ');
-    return `  ${original ? '*' : ' '} ${oneLine(text, 40).padEnd(42)} returns ${shown.padEnd(10)} credit ${creditWords(credit)}`;
+  const line = ([first, ...equal]: readonly Alternative[]): string => {
+    if (first === undefined) return '';
+    const times = equal.length === 0 ? '' : ` x${String(equal.length + 1)}`;
+    const returns = returnsWords([first, ...equal].map((one) => one.returns));
+    return `  ${first.original ? '*' : ' '} ${`${oneLine(first.text, 40)}${times}`.padEnd(42)} returns ${returns.padEnd(10)} credit ${creditWords(first.credit)}`;
   };
+  const equals = [...Map.groupBy(bucket.alternatives, ({ original, text, finish }) => `${String(original)} ${finish} ${text}`).values()];
   const { continuation } = bucket;
   const other = continuation === null ? [] : [`These are of ${continuationWords(continuation)}. ${ownWords(continuation)}`];
-  return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...other, ...bucket.alternatives.map(line)].join('\n');
+  return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...other, ...equals.map(line)].join('\n');
+}
+
+/** Returns that are listed one by one. */
+const LISTED_RETURNS = 16;
+
+/** The returns of messages that say the same: once where all have the same ones, else one after the other; of many, their mean. */
+function returnsWords(all: readonly (readonly (number | null)[])[]): string {
+  const write = (returns: readonly (number | null)[]): string => returns.map((value) => (value === null ? 'masked' : String(value))).join(' ');
+  const same = new Set(all.map(write)).size === 1 && (all[0]?.length ?? 0) > 1;
+  const returns = same ? (all[0] ?? []) : all.flat();
+  if (returns.length <= LISTED_RETURNS) return write(returns);
+  return `mean ${meanReturn({ returns })?.toFixed(2) ?? 'masked'} of ${String(returns.length)}`;
 }

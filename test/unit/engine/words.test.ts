@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findingWords, summaryWords } from '../../../src/engine/words.ts';
-import type { RunSummary } from '../../../src/shared/records.ts';
+import { bucketWords, findingWords, summaryWords } from '../../../src/engine/words.ts';
+import type { BucketView, Message, RunSummary } from '../../../src/shared/records.ts';
 
 const NOTHING = { before: null, after: null, difference: null };
 const SUMMARY: RunSummary = {
@@ -52,5 +52,27 @@ describe('findingWords', () => {
     const words = findingWords({ question: `first\nsecond\u001b[2J${'x'.repeat(999)}`, answer: '1' }, { ...message, text: 'a\nb' }, []);
     assert.equal(words.split('\n').length, 6);
     assert.ok(!words.includes('\u001b') && words.split('\n').every((line) => line.length < 260));
+  });
+});
+
+describe('bucketWords', () => {
+  const one = (text: string, returns: readonly (number | null)[], original = false): BucketView['alternatives'][number] =>
+    ({ decision: 1, index: 0, text, original, tokenCount: 3, finish: 'end', returns, evaluatorCalls: 1, credit: null, bucketCredit: null, verified: null, verification: null });
+  const message: Message = {
+    id: 7, run: 'r', phase: 'train', iteration: 1, instance: 'i', snapshot: 's', eventType: 'actor', turn: 0, position: 0, parent: null, bucket: 1, siblingIndex: 0, contextKey: '1', text: 'a',
+    tokenCount: 3, finish: 'end', return: null, leaves: 0, credit: null, trainingCredit: null,
+  };
+  const lines = (alternatives: BucketView['alternatives']): string[] =>
+    bucketWords(message, { id: 1, run: 'r', origin: 'request', iteration: 1, instance: 'i', eventType: 'actor', turn: 0, contextKey: '1', snapshot: 's', message: 7, alternatives, continuation: null })
+      .split('\n').slice(1).map((line) => line.trim().replaceAll(/ +/gu, ' ').replace(/ credit.*/u, ''));
+
+  it('writes alternatives that say the same once, and the message itself apart', () => {
+    assert.deepEqual(lines([one('a', [0, 1], true), one('b', [0, 1]), one('b', [0, 1]), one('a', [0, 1]), one('b', [0, 1])]), ['* a returns 0 1', 'b x3 returns 0 1', 'a returns 0 1']);
+    // In pairs each was continued on numbers of its own.
+    assert.deepEqual(lines([one('b', [0]), one('b', [null]), one('b', [1])]), ['b x3 returns 0 masked 1']);
+  });
+
+  it('writes the mean of many returns', () => {
+    assert.deepEqual(lines([one('a', Array.from({ length: 40 }, (_, index) => (index < 10 ? 1 : 0)), true)]), ['* a returns mean 0.25 of 40']);
   });
 });

@@ -10,7 +10,8 @@ import { pairsOf, SETTLE_LIMITS, settleProblem, settleReplays, type ReplayResult
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { CHAIN, CHECKPOINTS, digest, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, SAMPLING, ScriptedPolicy, starts, storeFor, storePath, world, type World } from './helpers.ts';
+import { decidedIn } from '../../../src/engine/settling.ts';
+import { CHAIN, CHECKPOINTS, CountingEvaluator, digest, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, SAMPLING, ScriptedPolicy, starts, storeFor, storePath, world, type World } from './helpers.ts';
 
 const ALL = instances(1);
 
@@ -24,8 +25,8 @@ interface Scene {
   readonly reported: string[];
 }
 
-async function scene(t: TestContext, protocol: Protocol, policy = new ScriptedPolicy()): Promise<Scene> {
-  const made = world(protocol, { policy });
+async function scene(t: TestContext, protocol: Protocol, policy = new ScriptedPolicy(), evaluator = new CountingEvaluator()): Promise<Scene> {
+  const made = world(protocol, { policy, evaluator });
   const store = storeFor(t, ALL);
   const [root] = await grow(made.settings, starts(ALL), positionsOf(protocol), positionsOf(protocol).map(() => 1), NEVER);
   const [leaf] = root === undefined ? [] : leavesOf(root);
@@ -166,6 +167,64 @@ describe('paired replays', () => {
     for (const changes of [{ text: 'mine' }, { replays: 2 }]) await assert.rejects(() => here.ask(0, 4, changes), errorOfKind('input', /In pairs/));
     for (const pairs of [0, 1001, 1.5]) await assert.rejects(() => here.ask(0, pairs), errorOfKind('input', /pairs must be/));
     assert.deepEqual(here.store.counts(), before);
+  });
+});
+
+describe('paired replays and the headline', () => {
+  /** A plan is good or bad by its stream, and the solution after it right nine or one times in ten, by its own. */
+  const team = (): ScriptedPolicy => new ScriptedPolicy(({ context, streamKey }) => {
+    const u = (digest(streamKey, 'u') % 1000) / 1000;
+    if (context.startsWith('Plan')) return u < 0.5 ? 'good' : 'bad';
+    return u < (context.includes('good') ? 0.9 : 0.1) ? 'right' : 'wrong';
+  });
+  const begin = async (t: TestContext): Promise<Scene> => scene(t, PAIR, team(), new CountingEvaluator((text) => (text === 'right' ? 1 : 0)));
+
+  /** Differences between the message and each alternative on the stream that they share, from the rows. */
+  const differences = (store: StoreWriter, bucket: BucketView): number[] => {
+    const replays = store.replaysOfBucket(bucket.id);
+    const own = new Map(replays.filter(({ alternative }) => alternative === bucket.message).map(({ replayIndex, return: value }) => [replayIndex, value]));
+    return replays.flatMap(({ alternative, replayIndex, return: value }) => {
+      const mate = own.get(replayIndex) ?? null;
+      return alternative === bucket.message || value === null || mate === null ? [] : [mate - value];
+    });
+  };
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+  it('stop once its interval leaves 0, on the side of what the message is worth', async (t) => {
+    const here = await begin(t);
+    const bucket = await here.ask(0, 500, { decided: decidedIn });
+    const credit = here.store.message(here.messages[0] ?? 0).credit;
+    const good = here.store.message(here.messages[0] ?? 0).text === 'good';
+    assert.ok(credit);
+    assert.equal(credit.verdict, good ? 'helped' : 'hurt');
+    assert.deepEqual(bucket.alternatives[0]?.credit, credit);
+    const found = differences(here.store, bucket);
+    assert.ok(found.length % 8 === 0 && found.length < 500, 'it stopped after a chunk, long before the end');
+    assert.deepEqual([bucket.spent, credit.effectiveN, credit.more], [2 * found.length, found.length, 0]);
+    assert.ok(Math.abs(credit.value - mean(found)) < 1e-12);
+  });
+
+  it('count for it what arrived before a cancel', async (t) => {
+    const here = await begin(t);
+    const looked = (bucket: BucketView): boolean => {
+      // Two chunks are whole; of the third, five alternatives arrive.
+      if (bucket.alternatives.length > 16) here.made.policy.answersLeft = 5;
+      return false;
+    };
+    await assert.rejects(here.ask(0, 400, { decided: looked }), CancelledError);
+    const [bucket] = here.store.bucketsFor(here.messages[0] ?? 0);
+    assert.ok(bucket);
+    const found = differences(here.store, bucket);
+    assert.equal(found.length, 16);
+    assert.equal(bucket.alternatives.length, 1 + 16 + 5, 'the alternatives of the third chunk that arrived are kept');
+    const credit = here.store.message(here.messages[0] ?? 0).credit;
+    assert.equal(credit?.effectiveN, 16);
+    assert.ok(Math.abs(credit.value - mean(found)) < 1e-12);
+    const before = here.store.replaysOfBucket(bucket.id).length;
+    here.made.policy.answersLeft = Infinity;
+    await here.ask(0, 8);
+    assert.equal(here.store.replaysOfBucket(bucket.id).length, before);
+    assert.equal(here.store.message(here.messages[0] ?? 0).credit?.effectiveN, 24);
   });
 });
 
