@@ -76,7 +76,7 @@ const bundles = [
   // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
   { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
-  ...['transcript', 'dashboard', 'taxonomy', 'model'].map(webview),
+  ...['transcript', 'dashboard', 'taxonomy', 'model', 'episodes', 'runs'].map(webview),
   mathematics,
 ];
 

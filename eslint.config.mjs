@@ -27,7 +27,7 @@ const ROOMS_BELOW = {
 /** Single files beyond those rooms: the store's read-only door and what it looks like, what a configuration, its data and a protocol file may say, and the manifest that names the version. */
 const DOORS = { extension: ['./src/store/reader.ts', './src/training/config.ts', './src/training/checkConfig.ts', './src/team/parseProtocol.ts', './src/tasks/load.ts', './src/tasks/overlap.ts'], report: ['./src/store/types.ts'], engine: ['./package.json'] };
 
-const PAGES = ['transcript', 'dashboard', 'taxonomy', 'model'];
+const PAGES = ['transcript', 'dashboard', 'taxonomy', 'model', 'episodes', 'runs'];
 
 const zones = [
   ...Object.entries(ROOMS_BELOW).map(([room, below]) => ({

@@ -2,6 +2,7 @@
 import type { TaxonomyParams, TaxonomyView } from '../shared/taxonomy.ts';
 import type { StoreReader } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
+import { problemClasses } from './taxonomyClasses.ts';
 import { detectorReports } from './taxonomyReport.ts';
 import { readBuckets, studyRun, taxonomyView, type ReadRun } from './taxonomyView.ts';
 
@@ -14,12 +15,18 @@ export class TaxonomyDesk {
 
   /** @param protocolOf of the run, asked for when it is read @throws C3Error('input') for an unknown run or thresholds out of bounds */
   async view(store: StoreReader, params: TaxonomyParams, protocolOf: () => Protocol): Promise<TaxonomyView> {
-    const { run, fresh } = params;
+    const read = await this.read(store, params, protocolOf);
+    const view = taxonomyView(store, read, params);
+    if (params.problems !== true) return view;
+    return { ...view, problems: problemClasses(read.studies.map(({ bucket }) => bucket.instance), read.published) };
+  }
+
+  private async read(store: StoreReader, { run, fresh }: TaxonomyParams, protocolOf: () => Protocol): Promise<ReadRun> {
     const read = (fresh ? undefined : this.known.get(run)) ?? (await readRun(store, run, protocolOf()));
     this.known.delete(run);
     this.known.set(run, read);
     for (const oldest of [...this.known.keys()].slice(0, -KEPT)) this.known.delete(oldest);
-    return taxonomyView(store, read, params);
+    return read;
   }
 }
 

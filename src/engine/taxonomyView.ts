@@ -15,6 +15,8 @@ import { isTerminal, type Protocol } from '../team/protocol.ts';
 export interface RunBucket extends TaxonomyBucket {
   readonly origin: BucketOrigin;
   readonly iteration: number;
+  /** A uidSha. */
+  readonly instance: string;
 }
 
 /** The cases of a run. */
@@ -59,7 +61,7 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
       questions.set(instance, question);
       const occurrence = protocol.occurrences.find((one) => one.role === eventType && one.turn === turn);
       buckets.push({
-        id, message, eventType, origin, iteration, question, fullReturn,
+        id, message, eventType, origin, iteration, instance, question, fullReturn,
         terminal: occurrence === undefined || isTerminal(protocol, occurrence.position),
         alternatives: alternatives.map(({ decision, original, returns, evaluatorCalls }) => ({ decision, original, returns, evaluatorCalls })),
       });

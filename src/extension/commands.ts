@@ -10,6 +10,7 @@ import type { Dashboard } from './dashboardPanel.ts';
 import { copyLink } from './deepLinks.ts';
 import { Disposables } from './disposables.ts';
 import type { Doctor } from './doctor.ts';
+import type { Episodes } from './episodesPanel.ts';
 import { exportReport } from './exportReport.ts';
 import { findMessage } from './findMessage.ts';
 import { newConfiguration } from './newConfiguration.ts';
@@ -17,16 +18,16 @@ import type { ModelFolders } from './modelFolders.ts';
 import type { ModelPanel } from './modelPanel.ts';
 import { withoutLinks } from './plainText.ts';
 import { planRun } from './planRun.ts';
-import { pickEpisode, pickMessage, pickResumable, pickRun } from './pick.ts';
+import { pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
 import type { Reports } from './reports.ts';
 import type { EpisodeNode, MoreNode, RoundNode, RunNode } from './runsModel.ts';
+import type { RunsTable } from './runsTablePanel.ts';
 import type { RunsTree } from './runsTree.ts';
 import type { Services } from './services.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './startRun.ts';
 import type { TaxonomyPanels } from './taxonomyPanels.ts';
 import { subjectOf } from './subject.ts';
-import { outcomeOf } from './transcriptFilter.ts';
 import { targetOf } from './transcriptOutline.ts';
 import type { TranscriptPanels } from './transcriptPanels.ts';
 
@@ -37,6 +38,8 @@ export interface Views {
   readonly transcripts: TranscriptPanels;
   readonly taxonomies: TaxonomyPanels;
   readonly dashboard: Dashboard;
+  readonly episodes: Episodes;
+  readonly runsTable: RunsTable;
   readonly doctor: Doctor;
   readonly model: ModelPanel;
   readonly modelFolders: ModelFolders;
@@ -56,6 +59,8 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openTranscript': (argument) => openTranscript(services, views, argument, false),
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
     'c3.goToCostliestMessage': () => goToCostliestMessage(services, views),
+    'c3.openEpisodes': (argument) => openEpisodes(views, argument),
+    'c3.openRunsTable': (argument) => { views.runsTable.open(runOf(argument) ?? null); },
     'c3.openDashboard': (argument) => { views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null); },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
@@ -160,25 +165,35 @@ async function inspectTaxonomy(services: Services, views: Views, argument: unkno
   if (run !== undefined) views.taxonomies.open(run);
 }
 
-async function openTranscript(services: Services, views: Views, argument: unknown, beside: boolean): Promise<void> {
+function openTranscript(services: Services, views: Views, argument: unknown, beside: boolean): void {
   if (isNode<BucketNode>(argument, 'bucket') || isNode<AlternativeNode>(argument, 'alternative')) {
     const { message } = argument;
     if (message !== undefined) views.transcripts.open(targetOf(readerOf(services), message), message, beside);
     return;
   }
-  const above = isNode<RunNode>(argument, 'run') || isNode<RoundNode>(argument, 'round') ? argument : null;
-  const node = isNode<EpisodeNode>(argument, 'episode') ? argument : await pickEpisode(readerOf(services), 'Open transcript', above);
-  if (node === undefined) return;
-  const { run, phase, iteration, instance, leaf } = node.episode;
-  const transcript = views.transcripts.open({ run, phase, iteration, instance }, leaf, beside);
-  // Who chose a lost one from the list wants to know why.
-  if (node !== argument && outcomeOf(node.episode.return) === 'lost') transcript.goToCostliestMessage({ orSay: false });
+  if (!isNode<EpisodeNode>(argument, 'episode')) {
+    openGrid(views, runOf(argument), 'Choose a problem: Enter opens its transcript at the clearest message.');
+    return;
+  }
+  const { run, phase, iteration, instance, leaf } = argument.episode;
+  views.transcripts.open({ run, phase, iteration, instance }, leaf, beside);
 }
 
-async function goToCostliestMessage(services: Services, views: Views): Promise<void> {
+async function openEpisodes(views: Views, argument: unknown): Promise<void> {
+  openGrid(views, runOf(argument), null);
+  // A click on a run opens its steps in the list, too.
+  if (isNode<RunNode>(argument, 'run')) await views.tree.expand(argument);
+}
+
+/** The episodes of a run; where none is named, of the one that is shown already, that is selected in the list, or the newest. */
+function openGrid({ tree, episodes }: Views, run: string | undefined, note: string | null): void {
+  episodes.open(run ?? (episodes.isOpen ? null : tree.selectedRun ?? null), note);
+}
+
+function goToCostliestMessage(services: Services, views: Views): void {
   const { active } = views.transcripts;
   if (active === undefined) {
-    await openTranscript(services, views, undefined, false);
+    openTranscript(services, views, undefined, false);
     return;
   }
   active.panel.reveal();
@@ -192,28 +207,27 @@ async function showBuckets(services: Services, views: Views, argument: unknown):
   await commands.executeCommand('c3.buckets.focus');
 }
 
-async function replayAlternatives(services: Services, views: Views, argument: unknown): Promise<void> {
+function replayAlternatives(services: Services, views: Views, argument: unknown): void {
   const reader = readerOf(services);
-  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? await askForMessage(reader, 'Replay alternatives');
+  const message = chosenMessage(views, argument, 'press R on the message to replay');
   if (message === undefined) return;
   views.transcripts.open(targetOf(reader, message), message).replayMessage(message);
 }
 
 async function verifyReplay(services: Services, views: Views, argument: unknown): Promise<void> {
-  const reader = readerOf(services);
-  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? await askForMessage(reader, 'Verify replay');
+  const message = chosenMessage(views, argument, 'press V on the message to verify');
   if (message !== undefined) await services.verifier.verify(message);
 }
 
-async function markToCompare(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = await chosenMessage(services, views, argument, 'Select to compare');
+function markToCompare(services: Services, views: Views, argument: unknown): void {
+  const message = chosenMessage(views, argument, 'press C on the message to compare');
   if (message !== undefined) services.comparing.select(message);
 }
 
 async function compareWithMarked(services: Services, views: Views, argument: unknown): Promise<void> {
   const { marked } = services.comparing;
   if (marked === null) throw new C3Error('input', 'Nothing is selected to compare with: choose "C3: Select to compare" on another message or episode first.');
-  const message = await chosenMessage(services, views, argument, 'Compare with the selected branch');
+  const message = chosenMessage(views, argument, 'press C on the message to compare');
   if (message === undefined) return;
   services.comparing.select(null);
   views.transcripts.active?.showComparison(marked, message);
@@ -221,19 +235,15 @@ async function compareWithMarked(services: Services, views: Views, argument: unk
 }
 
 async function showContext(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = await chosenMessage(services, views, argument, 'Show model input as tokens');
+  const message = chosenMessage(views, argument, 'press T on the message');
   if (message !== undefined) await services.comparing.openContext(message, readerOf(services).message(message).eventType);
 }
 
-/** A message by its menu, by its episode, by the transcript that has the focus, or by asking. */
-async function chosenMessage(services: Services, views: Views, argument: unknown, title: string): Promise<number | undefined> {
-  if (isNode<EpisodeNode>(argument, 'episode')) return argument.episode.leaf;
-  return messageOfMenu(argument) ?? views.transcripts.active?.selection ?? askForMessage(readerOf(services), title);
-}
-
-async function askForMessage(reader: StoreReader, title: string): Promise<number | undefined> {
-  const episode = await pickEpisode(reader, title);
-  return episode === undefined ? undefined : pickMessage(reader, episode, title);
+/** A message by its menu, by its episode, or by the transcript that has the focus; else the episodes open, and say what to do in the transcript. */
+function chosenMessage(views: Views, argument: unknown, then: string): number | undefined {
+  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? undefined;
+  if (message === undefined) openGrid(views, undefined, `Choose a problem, then ${then} in its transcript.`);
+  return message;
 }
 
 function readerOf(services: Services): StoreReader {

@@ -1,6 +1,6 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
 import { commands, env, ViewColumn, window, type WebviewPanel } from 'vscode';
-import { isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../shared/dashboardProtocol.ts';
+import { COMPARED_MOST, isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../shared/dashboardProtocol.ts';
 import { messageOf } from '../shared/errors.ts';
 import type { Phase, RunRecord } from '../shared/records.ts';
 import { shownStatus } from '../shared/runStatus.ts';
@@ -59,6 +59,12 @@ export class Dashboard {
       this.panel.reveal();
       this.tell();
     }
+  }
+
+  /** Shows runs over each other, the first of them as the one that is looked at. */
+  openCompared(runs: readonly string[]): void {
+    this.compared = runs.slice(1, COMPARED_MOST + 1);
+    this.open(runs[0] ?? null);
   }
 
   /** Brings the panel back after a reload. */

@@ -4,6 +4,7 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemClass, type ProblemFilter, type ProblemSort } from '../shared/problems.ts';
 import type { RunRecord } from '../shared/records.ts';
 import type { ShownStatus } from '../shared/runStatus.ts';
+import type { TaxonomyView } from '../shared/taxonomy.ts';
 import type { TranscriptTarget } from '../shared/transcriptProtocol.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { ListKeeper } from './modelFolders.ts';
@@ -85,6 +86,8 @@ export class EpisodesSession {
         case 'list':
           ({ filter: this.filter, sort: this.sort, place: this.place } = message);
           this.list();
+          // Whoever asks for classes means those of the engine.
+          if (this.sort.column === 'class' && this.run !== null && !this.classes.has(this.run)) await this.classify();
           break;
         case 'place': this.place = message.place; break;
         case 'rows': this.rows(message.revision, message.offset); break;
@@ -233,6 +236,11 @@ export class EpisodesSession {
       this.around.post({ type: 'failed', message });
     }
   }
+}
+
+/** The classes in an answer of the engine. */
+export function classesOf({ problems = [] }: Pick<TaxonomyView, 'problems'>): ProblemClasses {
+  return new Map(problems.map(({ instance, name, cases, of }) => [instance, { name, cases, of }]));
 }
 
 function namesOf(classes: ProblemClasses | null): readonly string[] {

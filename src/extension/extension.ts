@@ -7,12 +7,16 @@ import { Dashboard, DASHBOARD_VIEW } from './dashboardPanel.ts';
 import { registerLinks } from './deepLinks.ts';
 import { Doctor } from './doctor.ts';
 import { Engine } from './engine.ts';
+import { Episodes, EPISODES_VIEW } from './episodesPanel.ts';
+import { classesOf } from './episodesSession.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../shared/taxonomy.ts';
 import { Log } from './log.ts';
 import { ModelFolders } from './modelFolders.ts';
 import { ModelPanel, MODEL_VIEW } from './modelPanel.ts';
 import { registerReportEditor } from './reportEditor.ts';
 import { Reports } from './reports.ts';
 import { RunController } from './runController.ts';
+import { RunsTable, RUNS_TABLE_VIEW } from './runsTablePanel.ts';
 import { RunsTree } from './runsTree.ts';
 import { createStatusBar } from './statusBar.ts';
 import { StoreAccess } from './storeAccess.ts';
@@ -38,6 +42,12 @@ export function activate(context: ExtensionContext): void {
   const transcripts = new TranscriptPanels(services);
   const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
   const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
+  const runsTable = new RunsTable(services, (compared) => { dashboard.openCompared(compared); });
+  const episodes = new Episodes(services, {
+    keeper: context.workspaceState,
+    classesOf: async (run) => classesOf(await services.engine.client().taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 0, fresh: true, problems: true })),
+    openTranscript: (target, message, beside) => { transcripts.open(target, message, beside).panel.reveal(); },
+  });
   const reports = new Reports();
   const doctor = new Doctor(engine, reports);
   const model = new ModelPanel(services, modelFolders);
@@ -54,9 +64,9 @@ export function activate(context: ExtensionContext): void {
     registerReportEditor(),
     createStatusBar(runs),
     new ConfigurationLanguage(services, Uri.joinPath(extensionUri, 'dist', 'overlap.mjs').fsPath),
-    registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, doctor, model, modelFolders, reports }),
+    registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, episodes, runsTable, doctor, model, modelFolders, reports }),
     registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
-    ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [MODEL_VIEW, model]]),
+    ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [EPISODES_VIEW, episodes], [RUNS_TABLE_VIEW, runsTable], [MODEL_VIEW, model]]),
   );
 }
 

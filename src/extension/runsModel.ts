@@ -182,10 +182,9 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
   ];
 }
 
-/** The episodes of a round. @param lostFirst else they stand in the order in which they were run */
-export function episodes(reader: Reader, node: RoundNode, limits: Limits, lostFirst = false): readonly RunsNode[] {
+function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
   const { run, phase, iteration } = node;
-  const shown = reader.episodes({ run, phase, iteration, lostFirst, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode, text: reader.message(episode.leaf).text }));
+  const shown = reader.episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode, text: reader.message(episode.leaf).text }));
   return withMore(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));
 }
 

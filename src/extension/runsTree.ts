@@ -1,4 +1,5 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
+import { setTimeout } from 'node:timers/promises';
 import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type Memento, type TreeDataProvider, type TreeView } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import type { Phase } from '../shared/records.ts';
@@ -12,6 +13,9 @@ import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } fr
 import { allRuns, childrenOf, findRound, Limits, parentOf, runOfNode, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
+
+/** Milliseconds before each time that the editor is asked to open a run. */
+const EXPAND_PAUSES = [0, 400, 1_200];
 
 /** Where the workspace keeps the filter. */
 const FILTER_KEY = 'c3.runsFilter';
@@ -34,6 +38,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly view: TreeView<RunsNode>;
   private readonly memory: Memento;
   private readonly chosen = this.disposables.add(new EventEmitter<string>());
+  /** Ids of the nodes that were opened in this window and are open still. */
+  private readonly expanded = new Set<string>();
   private problem: string | null = null;
   /** The item of the run that goes on, with the words that it was last shown with. */
   private live: { readonly node: RunNode; words: string } | null = null;
@@ -53,6 +59,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.disposables.add(store.onDidChange(() => { this.refresh(); }));
     this.disposables.add(running.onDidChange(() => { this.follow(); }));
     this.view = this.disposables.add(window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }));
+    this.disposables.add(this.view.onDidExpandElement(({ element }) => { this.expanded.add(element.id); }));
+    this.disposables.add(this.view.onDidCollapseElement(({ element }) => { this.expanded.delete(element.id); }));
     this.disposables.add(this.view.onDidChangeSelection(({ selection: [node] }) => {
       const run = node === undefined ? undefined : runOfNode(node);
       if (run !== undefined) this.chosen.fire(run);
@@ -121,6 +129,21 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     await this.view.reveal(found.node, { select: true, focus: true, expand: true });
   }
 
+  /** The run that is selected in the list, or that a selected item belongs to. */
+  get selectedRun(): string | undefined {
+    const [node] = this.view.selection;
+    return node === undefined ? undefined : runOfNode(node);
+  }
+
+  /** Shows what a run holds below it. The editor drops this while it draws the list anew, so it is asked again until the run is open. */
+  async expand(node: RunNode): Promise<void> {
+    for (const pause of EXPAND_PAUSES) {
+      await setTimeout(pause);
+      if (this.expanded.has(node.id)) return;
+      await this.view.reveal(node, { select: false, focus: false, expand: true });
+    }
+  }
+
   getTreeItem(node: RunsNode): TreeItem {
     switch (node.kind) {
       case 'run': return this.runItem(node);
@@ -151,6 +174,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
     item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${description}` };
     item.contextValue = `run ${status}`;
+    item.command = { command: 'c3.openEpisodes', title: 'Open episodes', arguments: [node] };
     return item;
   }
 

@@ -6,7 +6,7 @@ import type { Log } from './log.ts';
 import { Newest } from './newest.ts';
 import { webviewPage } from './webviewPage.ts';
 
-export type PanelName = 'transcript' | 'taxonomy' | 'dashboard' | 'model';
+export type PanelName = 'transcript' | 'taxonomy' | 'dashboard' | 'model' | 'episodes' | 'runs';
 
 /** What every panel needs to know of the extension. */
 export interface DoorContext {

@@ -1,5 +1,6 @@
 /** The problems of a run as a list shows them: what is asked for, and one row for each. */
-import type { Credit, Phase } from './records.ts';
+import type { Headline } from './headline.ts';
+import type { Phase } from './records.ts';
 
 /** What rows are sorted by; `appearance` is the order in which the run came to them. */
 export const PROBLEM_COLUMNS = ['appearance', 'question', 'outcome', 'before', 'after', 'return', 'credit', 'class', 'tokens', 'seconds', 'calls'] as const;
@@ -45,9 +46,14 @@ export const CLEAREST_FIRST: ProblemSort = { column: 'credit', descending: true 
 /** The taxonomy class of a problem: that of most of its buckets. */
 export interface ProblemClass {
   readonly name: string;
-  /** Buckets of this class, and buckets with any class. */
+  /** Buckets of this class, and all buckets of the problem; requested replays are left out. */
   readonly cases: number;
   readonly of: number;
+}
+
+/** The class of one problem, by its uidSha. */
+export interface ProblemClassRow extends ProblemClass {
+  readonly instance: string;
 }
 
 /** One point of an outcome sparkline: the mean return of the problem's episodes in one round. */
@@ -64,7 +70,7 @@ export interface ClearestCredit {
   readonly message: number;
   readonly role: string;
   readonly text: string;
-  readonly credit: Credit;
+  readonly credit: Headline;
 }
 
 /** What is known of one problem in one run. Costs are the run's own; replay requests are left out. */

@@ -1,4 +1,5 @@
 /** The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run shows. */
+import type { ProblemClassRow } from './problems.ts';
 import { TAXONOMY_CLASSES, type BucketOrigin, type Interval, type TaxonomyClassName } from './records.ts';
 
 export interface TaxonomyThresholds {
@@ -180,6 +181,8 @@ export interface TaxonomyParams {
   readonly limit: number;
   /** False: what was read of the run before will do, however it has grown. */
   readonly fresh: boolean;
+  /** Asks for the classes of the run's problems, too. */
+  readonly problems?: boolean;
 }
 
 /** A run's taxonomy for one choice of thresholds and filter. */
@@ -200,6 +203,8 @@ export interface TaxonomyView {
   /** Cases that the filter lets through, and the first of them. */
   readonly matching: number;
   readonly rows: readonly TaxonomyRow[];
+  /** The class of each problem by the paper's thresholds; only where it was asked for. */
+  readonly problems?: readonly ProblemClassRow[];
 }
 
 export interface LabelParams {

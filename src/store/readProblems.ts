@@ -1,5 +1,5 @@
 /** Reading the problems of a run: which there are in which order, and pages of them. */
-import { EVALUATION_ROUNDS, type EvaluationRound } from '../shared/evaluationRounds.ts';
+import { EVALUATION_ROUNDS, evaluationRound, type EvaluationRound } from '../shared/evaluationRounds.ts';
 import {
   MOST_ROUNDS, NOT_CLASSIFIED, QUESTION_LIMIT,
   type ClearestCredit, type ProblemColumn, type ProblemFacets, type ProblemFilter, type ProblemRound, type ProblemRow,
@@ -35,9 +35,11 @@ const trained = (order: 'ASC' | 'DESC'): string => `(SELECT total / returns FROM
 
 const BEFORE = `coalesce(${evaluation('before', 'greedy')}, ${evaluation('before', 'sampled')})`;
 const AFTER = `coalesce(${evaluation('after', 'greedy')}, ${evaluation('after', 'sampled')})`;
-/** What came out first and what came out last, in the order of time: evaluation before, training, evaluation after. */
+/** What came out first and what came out last, in the order of time: evaluation before, training, evaluation after; what is evaluated is not trained on. */
 const FIRST = `coalesce(${BEFORE}, ${trained('ASC')}, ${AFTER})`;
-const LATEST = `coalesce(${AFTER}, ${trained('DESC')}, ${BEFORE})`;
+const DURING = `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration > ${String(EVALUATION_ROUNDS.length)} AND iteration % 2 = 1 AND returns > 0
+  ORDER BY iteration DESC LIMIT 1)`;
+const LATEST = `coalesce(${AFTER}, ${trained('DESC')}, ${DURING}, ${BEFORE})`;
 const CLASS = `coalesce(class.name, '${NOT_CLASSIFIED}')`;
 
 const ORDERS: Readonly<Record<ProblemColumn, string>> = {
@@ -232,13 +234,11 @@ function rowOf({ total, length, prompt, reused, completion, clearMessage: _, ...
   };
 }
 
-/** Evaluations before, steps, evaluations after. */
+/** In the order of time: an evaluation stands after the step that it follows. */
 function inTime(rounds: readonly RoundRow[]): readonly ProblemRound[] {
-  const stageOf = ({ phase, iteration }: ProblemRound): number => {
-    if (phase === 'train') return 1;
-    return EVALUATION_ROUNDS.find((round) => round.iteration === iteration)?.stage === 'before' ? 0 : 2;
-  };
-  return rounds.map(({ phase, iteration, mean, episodes }) => ({ phase, iteration, mean, episodes })).sort((a, b) => stageOf(a) - stageOf(b) || a.iteration - b.iteration);
+  const timeOf = ({ phase, iteration }: ProblemRound): number => (phase === 'train' ? iteration : (evaluationRound(iteration)?.step ?? Infinity) + 0.5);
+  // Two evaluations after training stand at one time: their difference is no number.
+  return rounds.map(({ phase, iteration, mean, episodes }) => ({ phase, iteration, mean, episodes })).sort((a, b) => (timeOf(a) === timeOf(b) ? a.iteration - b.iteration : timeOf(a) - timeOf(b)));
 }
 
 /** At most MOST_ROUNDS of them, the first and the last always. */

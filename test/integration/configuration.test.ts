@@ -274,11 +274,10 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await workbench.notification('The run ended').waitFor({ timeout: 180_000 });
   await workbench.runCommand('Notifications: Clear All Notifications');
   await step('Read a transcript', 'Open transcript');
-  await workbench.pick('Bundled team, arithmetic');
-  await workbench.pick('Step 1');
-  await page.locator('.quick-input-widget:visible').getByPlaceholder('Which episode?').waitFor();
-  await page.keyboard.press('Enter');
-  await (await workbench.webview(/./u)).getByText('Step 1').first().waitFor();
+  const episodes = await workbench.webview('Episodes');
+  await episodes.locator('.canvas .row:not([aria-busy])').first().waitFor();
+  await episodes.getByRole('grid').press('Enter');
+  await (await workbench.webview(/^(?!Episodes)/u)).getByText(/^Step \d/u).first().waitFor();
   await step('Ask what another message would have done', 'Replay alternatives');
   // Of the message that was read: nothing is asked.
   await (await workbench.webview(/./u)).getByText('Replayed alternatives').first().waitFor({ timeout: 60_000 });

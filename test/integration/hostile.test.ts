@@ -10,7 +10,7 @@ import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addMessage, addRequest, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { openLane, assertQuiet, c3, frameOf, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, frameOf, openFromEpisodes, openLane, storeOf, TINY } from './team.ts';
 
 const SCRIPT = '<script>globalThis.c3Canary=1</script>';
 const IMAGE = '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3Canary=1">';
@@ -93,9 +93,7 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   const tab = workbench.page.locator('.tabs-container [role="tab"][aria-label^="Which?"]');
   if ((await tab.count()) > 0) await tab.click();
   else {
-    await workbench.runCommand('C3: Open transcript');
-    await workbench.pick('Step 3');
-    await workbench.page.locator('.quick-input-widget:visible .monaco-list-row').first().click();
+    await openFromEpisodes(workbench, 'question:Which?');
   }
   const transcript = await workbench.webview(/^Which\?/u);
   await transcript.locator(`${ROW}:not([aria-busy])`).nth(3).waitFor();

@@ -5,7 +5,7 @@ import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addMessage, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { findings } from './axe.ts';
 import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, frameOf, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, frameOf, openFromEpisodes, storeOf, TINY } from './team.ts';
 
 const QUESTION = 'How many ways are there to choose $k$ of $n$ players for at most $20?';
 const RICH = `First write the number of ways as \\( \\binom{n}{k} \\), then use the identity
@@ -63,9 +63,7 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   const tab = workbench.page.locator('.tabs-container [role="tab"][aria-label^="How many"]');
   if ((await tab.count()) > 0) await tab.click();
   else {
-    await workbench.runCommand('C3: Open transcript');
-    await workbench.pick('Step 3');
-    await workbench.page.locator('.quick-input-widget:visible .monaco-list-row').first().click();
+    await openFromEpisodes(workbench, 'uid:texts');
   }
   const transcript = await workbench.webview(/^How many/u);
   await transcript.locator(`${ROW}:not([aria-busy])`).nth(3).waitFor();

@@ -5,7 +5,7 @@ import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, reading, reloadWindow, storeOf } from './team.ts';
+import { assertQuiet, hasFocus, openFromEpisodes, reading, reloadWindow, storeOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
@@ -26,6 +26,13 @@ function fill(workbench: Workbench): void {
   writer.finishStep(RUN, 1, METRICS, LEDGER);
   writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
   writer.close();
+}
+
+/** Gives the keyboard back to a list once the transcript that was opened from it has taken it. */
+async function backTo(workbench: Workbench, list: Locator): Promise<void> {
+  const transcript = await workbench.webview(/^Question 9/u);
+  await eventually('the keyboard in the transcript', () => hasFocus(transcript.getByRole('tree')));
+  await list.locator('.monaco-list').first().focus();
 }
 
 const rows = (view: Locator): Promise<string[]> => view.getByRole('treeitem').evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
@@ -86,7 +93,8 @@ scenario('buckets stand by rank, say what was not measured, and open the transcr
   await workbench.treeItem(buckets, 'remove not measured').click();
   const transcript = await workbench.webview(/^Question 9/u);
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]').waitFor();
-  // A click opens; the messages of the bucket unfold by key.
+  // A click opens, and gives the transcript the keyboard; the messages of the bucket unfold by key.
+  await backTo(workbench, buckets);
   await workbench.page.keyboard.press('ArrowRight');
   const alternative = workbench.treeItem(buckets, 'plan 1');
   await alternative.waitFor();
@@ -95,6 +103,7 @@ scenario('buckets stand by rank, say what was not measured, and open the transcr
   await workbench.page.keyboard.press('Escape');
   // By keyboard alone.
   await alternative.click();
+  await backTo(workbench, buckets);
   await workbench.page.keyboard.press('ArrowUp');
   await workbench.page.keyboard.press('Enter');
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
@@ -107,6 +116,7 @@ scenario('by keyboard alone the menu of a bucket copies a link to it, and compar
   const buckets = await workbench.openView('C3', 'Buckets');
   const { page } = workbench;
   await workbench.treeItem(buckets, 'Question 9').or(workbench.treeItem(buckets, 'plan 0')).click();
+  await backTo(workbench, buckets);
   await page.keyboard.press('Home');
   await eventually('the keyboard on the first bucket', async () => (await focused(buckets).count()) === 1);
   const choose = async (key: string, name: string): Promise<void> => {
@@ -180,16 +190,12 @@ scenario('buckets are filtered by what is ticked, say so beside their title, and
   await workbench.treeItem(again, 'actor').waitFor();
 });
 
-scenario('a lost episode that is chosen from the list opens at the lowest-credit message, and W leads back there', async (workbench) => {
+scenario('a problem that is chosen among the episodes opens at its clearest message, and W leads to the lowest-credit message', async (workbench) => {
   await workbench.runCommand('View: Close All Editors');
-  await workbench.runCommandAndPick('C3: Open transcript', `Run ${RUN}`);
-  const pick = workbench.page.locator('.quick-input-widget:visible');
-  await pick.locator('.monaco-list-row').filter({ hasText: 'Lost' }).first().waitFor();
-  await workbench.screenshot('pick-lost');
-  await workbench.pick(/^Question 9/u);
+  await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
   const transcript = await workbench.webview(/^Question 9/u);
   const chosen = (label: string): Locator => transcript.locator(`[role="treeitem"][aria-selected="true"][aria-label^="${label}"]`);
-  await chosen('reasoner 2 of 2').waitFor();
+  await chosen('reasoner 1 of 2').waitFor();
   const tree = transcript.getByRole('tree');
   await tree.focus();
   // Where the keyboard stands counts, as for every other key.
@@ -212,8 +218,8 @@ scenario('a lost episode that is chosen from the list opens at the lowest-credit
   await (await workbench.webview(/^Question 0/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
   await workbench.runCommand('C3: Go to lowest-credit message');
   await workbench.page.locator('.statusbar').getByText('Clearest candidate of this episode; no message is decided to have hurt.').waitFor();
-  await workbench.runCommandAndPick('C3: Open transcript', `Run ${RUN}`, /^Question 9/u);
-  await chosen('reasoner 2 of 2').waitFor();
+  await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
+  await (await workbench.webview(/^Question 9/u)).locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
   assertQuiet(workbench);
 });
 

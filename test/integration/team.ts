@@ -8,7 +8,7 @@ import type { Frame, FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import type { StoreReader } from '../../src/store/types.ts';
-import type { Workbench } from './harness/workbench.ts';
+import { eventually, type Workbench } from './harness/workbench.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -77,6 +77,27 @@ export async function transcriptOf(workbench: Workbench, question: string): Prom
     await workbench.treeItem(view, question.slice(0, 30)).click();
   }
   return workbench.webview(title);
+}
+
+/**
+ * Opens the transcript of a problem by way of the episodes panel: at the clearest message, or at a lost episode.
+ * @param search finds this problem alone
+ * @param run a part of the run's title; the run that is shown where it is left out
+ */
+export async function openFromEpisodes(workbench: Workbench, search: string, run?: string): Promise<void> {
+  await workbench.runCommand('C3: Open transcript');
+  const panel = await workbench.webview('Episodes');
+  if (run !== undefined) {
+    const chooser = panel.getByRole('combobox', { name: 'Run', exact: true });
+    const value = await eventually(`the run "${run}"`, async () => (await chooser.locator('option', { hasText: run }).first().getAttribute('value')) ?? undefined);
+    await chooser.selectOption(value);
+  }
+  const field = panel.getByRole('searchbox', { name: 'Search questions, messages and metadata' });
+  await field.fill(search);
+  await eventually(`one problem for "${search}"`, async () => /^1 (?:of [\d,]+ )?problems?$/u.test(await panel.locator('.listed').innerText()));
+  await panel.locator('.canvas .row:not([aria-busy])').waitFor();
+  await field.press('Enter');
+  await panel.getByRole('grid').press('Enter');
 }
 
 /** Whether an element has the keyboard; the inner part of a control has it with its control. */

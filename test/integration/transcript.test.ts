@@ -7,7 +7,7 @@ import { loadSqlite } from '../../src/store/sqlite.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, openLane, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, openFromEpisodes, openLane, reloadWindow, storeOf, TINY } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
 const MINUS = '\u2212';
@@ -293,7 +293,7 @@ scenario('the transcript comes back with what was selected and folded after it w
 
 scenario('a transcript of 2,100 messages draws what can be seen, by windows, and its text is never markup', async (workbench) => {
   await prepare(workbench);
-  await workbench.runCommandAndPick('C3: Open transcript', 'Run wide', /Question 7/u);
+  await openFromEpisodes(workbench, 'question:"Question 7"', 'Run wide');
   const transcript = await workbench.webview(/^Question 7/u);
   const tree = transcript.getByRole('tree');
   await transcript.locator('[aria-label^="reasoner 1 of 100"]').waitFor();

@@ -5,7 +5,7 @@ import { openStoreForWriting } from '../../src/store/writer.ts';
 import { BIG_RUN, BIG_WIDTH, writeBigTranscript } from '../support/bigTranscript.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, frameOf, reading, reloadWindow, storeOf } from './team.ts';
+import { assertQuiet, frameOf, openFromEpisodes, reading, reloadWindow, storeOf } from './team.ts';
 
 const scenario = workbenchScenarios();
 const DECISIONS = 100_000;
@@ -244,7 +244,7 @@ scenario('a link opens any of its messages', async (workbench) => {
 });
 
 scenario('Arrow Left goes to the message above, though it is many rows away', async (workbench) => {
-  await workbench.runCommandAndPick('C3: Open transcript', 'Run broad', /Question 8/u);
+  await openFromEpisodes(workbench, 'question:"Question 8"', 'Run broad');
   const transcript = await workbench.webview(/^Question 8/u);
   const tree = transcript.getByRole('tree');
   await transcript.locator('[aria-label^="reasoner 1 of 2"]').waitFor();

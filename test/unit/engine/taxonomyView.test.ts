@@ -12,7 +12,7 @@ import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../e
 
 function bucket(id: number, eventType: string, returns: readonly (readonly number[])[]): RunBucket {
   const alternatives = returns.map((one, index) => ({ decision: 100 * id + index, original: false, returns: one, evaluatorCalls: one.length }));
-  return { id, message: null, eventType, origin: 'training', iteration: 1, question: `question ${id}`, terminal: eventType === 'actor', fullReturn: 1, alternatives };
+  return { id, message: null, eventType, origin: 'training', iteration: 1, instance: 'i', question: `question ${id}`, terminal: eventType === 'actor', fullReturn: 1, alternatives };
 }
 
 // Misleading, ambiguous, shifted by 0.5, over-coupled, unclassified (too few), unclassified (no rule), no failure.

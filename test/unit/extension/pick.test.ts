@@ -1,9 +1,9 @@
-/** Choosing an episode, and going to the message that cost it: with what the editor is asked to show. */
+/** Choosing a run, and going to the message that cost an episode: with what the editor is asked to show. */
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
 import { costliestMessage } from '../../../src/extension/costliest.ts';
-import { addRun, addTree, instance, LEDGER, RUN, temporaryStore } from './storeFixture.ts';
+import { addRun, RUN, temporaryStore } from './storeFixture.ts';
 
 interface Shown {
   readonly items: readonly { readonly label: string; readonly kind?: number; readonly description?: string }[];
@@ -18,26 +18,17 @@ const EDITOR = 'export const QuickPickItemKind = { Separator: -1 }; export const
 registerHooks({
   resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
 });
-const { pickEpisode } = await import('../../../src/extension/pick.ts');
+const { pickRun } = await import('../../../src/extension/pick.ts');
 
-test('of the rounds the steps stand first, of the episodes the lost ones, each kind under its name', async (t) => {
+test('a run is asked for only where there are several, the newest first', async (t) => {
   const { writer, ...store } = temporaryStore();
   t.after(() => { store.remove(); });
   addRun(writer);
-  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
-  addTree(writer, { iteration: 1, instance: instance(0), returns: [[0, 0]] });
-  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0, null, 0.5, 0]] });
-  addTree(writer, { phase: 'evaluate', iteration: 1, instance: instance(1), returns: [[1]] });
-  const chosen = await pickEpisode(writer, 'Open transcript');
-  assert.deepEqual(asked.at(-2)?.items.map(({ label, kind }) => (kind === -1 ? `-- ${label}` : label)), [
-    '-- Several attempts at each problem, with credits', 'Step 1', '-- One attempt each', 'Evaluation before, greedy',
-  ]);
-  const { items, placeHolder } = asked.at(-1) ?? { items: [], placeHolder: '' };
-  assert.deepEqual(items.map(({ label, kind, description }) => (kind === -1 ? `-- ${label}` : description?.split(',')[0])), [
-    '-- Lost', 'return 0', 'return 0', 'return 0', 'return 0', '-- Neither lost nor won', 'return 0.5', '-- Won', 'return 1', '-- Not scored', 'masked: the evaluator failed',
-  ]);
-  assert.match(placeHolder, /lost stand first/u);
-  assert.deepEqual([chosen?.episode.return, chosen?.episode.instance], [0, instance(1).uidSha], 'a loss that another attempt shows to be somebody\'s');
+  assert.equal(await pickRun(writer, 'Show buckets'), RUN);
+  assert.equal(asked.length, 0, 'one run needs no question');
+  addRun(writer, 'newer', '2027-01-01T00:00:00.000Z');
+  assert.equal(await pickRun(writer, 'Show buckets'), 'newer');
+  assert.deepEqual(asked.at(-1)?.items.map(({ label }) => label), ['Run newer', `Run ${RUN}`]);
 });
 
 test('a message is called the lowest-credit one only where its interval lies below 0; else it is the clearest candidate', () => {

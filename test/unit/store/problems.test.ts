@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, NOT_CLASSIFIED, PROBLEM_COLUMNS, type ProblemFilter, type ProblemSort } from '../../../src/shared/problems.ts';
+import { roundDuring, roundTitle } from '../../../src/shared/evaluationRounds.ts';
 import { PROBLEMS } from '../../../src/store/problems.ts';
 import { searchWords } from '../../../src/store/readProblems.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
@@ -113,6 +114,15 @@ test('a search finds words of questions, of messages and of metadata, and signs 
   assert.deepEqual(uids(writer, { search: `it's` }), ['q30']);
   assert.deepEqual(uids(writer, { search: `'; DROP TABLE problem; --` }), []);
   assert.deepEqual(searchWords('uid:"a b" http://x "two words" level:'), [{ field: 'uid', word: 'a b' }, { field: null, word: 'http://x' }, { field: null, word: 'two words' }, { field: null, word: 'level:' }]);
+});
+
+test('evaluations during training stand after their step, and the newest of them is the latest outcome while a run goes on', (t) => {
+  const { writer } = store(t);
+  for (const [iteration, value] of [[roundDuring(10, 'greedy').iteration, 0.5], [1, 0], [roundDuring(2, 'greedy').iteration, 1], [roundDuring(10, 'sampled').iteration, 0]] as const) addTree(writer, { phase: 'evaluate', iteration, instance: instance(1), returns: [[value]] });
+  const [id = 0] = writer.problemIds({ run: RUN, filter: { ...NO_PROBLEM_FILTER, outcome: 'between' }, sort: BY_APPEARANCE, classes: {} });
+  assert.deepEqual(writer.problems([id])[0]?.rounds.map(({ iteration, mean }) => [roundTitle('evaluate', iteration), mean]), [
+    ['Evaluation before, greedy', 0], ['Evaluation after step 2, greedy', 1], ['Evaluation after step 10, greedy', 0.5], ['Evaluation after step 10, sampled', 0],
+  ]);
 });
 
 test('a transcript opens at the clearest message, or in a round at its lost episode', (t) => {

@@ -1,0 +1,89 @@
+/** The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it. */
+import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
+import { FILTER_NAME_LIMIT, isEpisodesState, isEpisodesToHost, type EpisodesFromHost, type EpisodesToHost } from '../shared/episodesProtocol.ts';
+import { shownStatus } from '../shared/runStatus.ts';
+import type { TranscriptTarget } from '../shared/transcriptProtocol.ts';
+import { Disposables } from './disposables.ts';
+import { EpisodesSession, type ProblemClasses } from './episodesSession.ts';
+import type { ListKeeper } from './modelFolders.ts';
+import type { Services } from './services.ts';
+import { isBeingWritten } from './storeOwner.ts';
+import { webviewFolder, WebviewDoor } from './webviewDoor.ts';
+
+export const EPISODES_VIEW = 'c3.episodes';
+
+const COMMANDS = { dashboard: 'c3.openDashboard', taxonomy: 'c3.inspectTaxonomy', runsTable: 'c3.openRunsTable', startRun: 'c3.startRun' } as const;
+
+export interface EpisodesParts {
+  /** Keeps saved filters. */
+  readonly keeper: ListKeeper;
+  readonly classesOf: (run: string) => Promise<ProblemClasses>;
+  readonly openTranscript: (target: TranscriptTarget, message: number, beside: boolean) => void;
+}
+
+export class Episodes {
+  private readonly services: Services;
+  private readonly parts: EpisodesParts;
+  private panel: WebviewPanel | null = null;
+  private session: EpisodesSession | null = null;
+
+  constructor(services: Services, parts: EpisodesParts) {
+    this.services = services;
+    this.parts = parts;
+  }
+
+  /** Whether the panel is there. */
+  get isOpen(): boolean {
+    return this.panel !== null;
+  }
+
+  /**
+   * Shows the episodes of a run; of the one looked at last, or the newest, where none is named.
+   * @param note what is to be done there, in one sentence; null for nothing
+   */
+  open(run: string | null, note: string | null = null): void {
+    if (this.panel !== null && this.session !== null) {
+      this.session.show(run, note);
+      this.panel.reveal();
+      return;
+    }
+    const panel = window.createWebviewPanel(EPISODES_VIEW, 'Episodes', ViewColumn.Active, { enableScripts: true, localResourceRoots: [webviewFolder(this.services.extensionUri)] });
+    this.adopt(panel, run, note);
+  }
+
+  /** Brings the panel back after a reload. */
+  restore(panel: WebviewPanel, state: unknown): void {
+    if (this.panel === null) this.adopt(panel, isEpisodesState(state) ? state.run : null, null);
+    else panel.dispose();
+  }
+
+  private adopt(panel: WebviewPanel, run: string | null, note: string | null): void {
+    const { services, parts } = this;
+    const disposables = new Disposables();
+    const session = new EpisodesSession(run, note, {
+      reader: () => services.store.reader(),
+      keeper: parts.keeper,
+      statusOf: (record, path) => shownStatus(record, isBeingWritten(path)),
+      classesOf: parts.classesOf,
+      askForName: () => Promise.resolve(window.showInputBox({ title: 'Save filter', prompt: 'A name for what is filtered and sorted by now', validateInput: (name) => (name.length > FILTER_NAME_LIMIT ? `At most ${String(FILTER_NAME_LIMIT)} characters.` : null) })),
+      post: (message) => { door.post(message); },
+      openTranscript: parts.openTranscript,
+      command: (name, of) => { void commands.executeCommand(COMMANDS[name], ...(of === null || name === 'startRun' ? [] : [of])); },
+      failed: (message) => { services.log.error(message); },
+      later: (work, milliseconds) => {
+        const timer = setTimeout(work, milliseconds);
+        disposables.add({ dispose: () => { clearTimeout(timer); } });
+      },
+    });
+    const door = new WebviewDoor<EpisodesToHost, EpisodesFromHost>(panel, 'episodes', services, isEpisodesToHost, (message) => { void session.receive(message); });
+    this.panel = panel;
+    this.session = session;
+    disposables.add(services.store.onDidChange(() => { session.storeChanged(); }));
+    disposables.add(panel.onDidChangeViewState(() => { if (!panel.visible) session.hidden(); }));
+    panel.onDidDispose(() => {
+      disposables.dispose();
+      this.panel = null;
+      this.session = null;
+    });
+  }
+}

@@ -1,0 +1,204 @@
+/** The grid of problems: one tab stop, rows drawn only where they can be seen. */
+import { NO_PLACE, type ProblemLayout, type ProblemPlace, type ShownProblem } from '../../src/shared/episodesProtocol.ts';
+import type { ProblemSort } from '../../src/shared/problems.ts';
+import { h } from '../common/dom.ts';
+import { COLUMNS } from './columns.ts';
+import { commandOf, type GridCommand } from './keys.ts';
+import { Heads, ROW_HEIGHT, rowElement, rowId, waitingElement } from './rows.ts';
+import { ProblemWindows } from './windows.ts';
+
+/** Rows drawn above and below what can be seen. */
+const MARGIN = 12;
+/** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
+const FIRST_ROWS = 'c3: first rows';
+
+export interface GridEvents {
+  ask(revision: number, offset: number): void;
+  sort(sort: ProblemSort): void;
+  open(row: ShownProblem, beside: boolean): void;
+  /** Another row has the keyboard, or its data came. */
+  moved(row: ShownProblem | null): void;
+  /** The place in the list changed. */
+  placed(): void;
+  command(command: Exclude<GridCommand, 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'openBeside' | 'sort'>): void;
+}
+
+export class Grid {
+  readonly element: HTMLElement;
+  private readonly canvas = h('div', { class: 'canvas', role: 'rowgroup' });
+  private readonly heads: Heads;
+  private readonly windows: ProblemWindows;
+  private readonly events: GridEvents;
+  private readonly drawn = new Map<number, HTMLElement>();
+  private rows = 0;
+  private active = 0;
+  /** The rows on screen are those of the order before, until the rows of this one are here. */
+  private holding = false;
+  /** Where the grid was scrolled to when that began. */
+  private heldAt = 0;
+  private frame = 0;
+  /** A key about a row that is not here yet. */
+  private due: { readonly index: number; readonly beside: boolean } | null = null;
+
+  constructor(events: GridEvents) {
+    this.events = events;
+    this.windows = new ProblemWindows((revision, offset) => { events.ask(revision, offset); });
+    this.heads = new Heads((sort) => { events.sort(sort); }, () => { this.element.focus(); });
+    this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Problems of the run', 'aria-colcount': COLUMNS.length }, h('div', { class: 'head-group', role: 'rowgroup' }, this.heads.element), this.canvas);
+    this.element.addEventListener('scroll', () => { this.onScroll(); });
+    this.element.addEventListener('keydown', (event) => { this.onKey(event); });
+    this.element.addEventListener('click', ({ target }) => { this.onClick(target); });
+    this.element.addEventListener('dblclick', ({ target }) => { if (this.indexOf(target) !== null) this.openActive(false); });
+    new ResizeObserver(() => { this.schedule(); }).observe(this.element);
+  }
+
+  /** Shows another order. What is looked at stays in its place; old rows stay until the new ones are here. */
+  layout(layout: ProblemLayout, place: ProblemPlace): void {
+    this.heads.update(layout.sort);
+    this.windows.reset(layout.revision);
+    this.rows = layout.rows;
+    this.active = Math.max(0, Math.min(layout.active ?? (place.active === null ? 0 : this.active), layout.rows - 1));
+    this.element.setAttribute('aria-rowcount', String(layout.rows + 1));
+    this.canvas.style.height = `${String(layout.rows * ROW_HEIGHT)}px`;
+    const from = this.element.scrollTop;
+    if (place.top === null) this.element.scrollTop = 0;
+    else if (layout.top !== null) this.element.scrollTop = layout.top * ROW_HEIGHT + place.offset;
+    this.holding = this.drawn.size > 0;
+    this.heldAt = this.element.scrollTop;
+    const shift = this.heldAt - from;
+    if (this.holding && shift !== 0) for (const element of this.drawn.values()) element.style.translate = `0 ${String(shift)}px`;
+    this.schedule();
+  }
+
+  /** Takes rows that were asked for. */
+  accept(revision: number, offset: number, rows: readonly ShownProblem[]): void {
+    if (!this.windows.accept(revision, offset, rows)) return;
+    this.schedule();
+    const row = this.windows.peek(this.active);
+    if (this.due === null || this.due.index !== this.active || row === undefined) return;
+    const { beside } = this.due;
+    this.due = null;
+    this.events.open(row, beside);
+  }
+
+  /** The host failed to answer: what it owes is asked for again when it is next looked at. */
+  failed(): void {
+    this.windows.forgetAsked();
+  }
+
+  /** The row with the keyboard and the first one in sight. */
+  get place(): ProblemPlace {
+    const { scrollTop } = this.element;
+    const first = Math.floor(scrollTop / ROW_HEIGHT);
+    const active = this.windows.peek(this.active)?.id ?? null;
+    if (scrollTop === 0) return { ...NO_PLACE, active };
+    return { active, top: this.windows.peek(first)?.id ?? null, offset: Math.round(scrollTop - first * ROW_HEIGHT) };
+  }
+
+  focus(): void {
+    this.element.focus();
+  }
+
+  /** Draws again, for example because rows arrived. */
+  schedule(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
+  }
+
+  /** Scrolling ends what is held, unless it is the scrolling that a new order brought with it. */
+  private onScroll(): void {
+    if (this.holding && this.element.scrollTop !== this.heldAt) this.clear();
+    this.schedule();
+  }
+
+  private clear(): void {
+    this.canvas.replaceChildren();
+    this.drawn.clear();
+    this.holding = false;
+  }
+
+  private draw(): void {
+    const height = this.element.clientHeight - this.heads.element.offsetHeight;
+    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - MARGIN);
+    const end = Math.min(this.rows, Math.ceil((this.element.scrollTop + height) / ROW_HEIGHT) + MARGIN);
+    const wanted = new Map<number, ShownProblem | undefined>();
+    for (let index = first; index < end; index++) wanted.set(index, this.windows.get(index));
+    const complete = ![...wanted.values()].includes(undefined);
+    if (this.holding && !complete) return;
+    if (this.holding) this.clear();
+    for (const [index, element] of this.drawn) {
+      if (wanted.has(index)) continue;
+      element.remove();
+      this.drawn.delete(index);
+    }
+    for (const [index, row] of wanted) this.drawRow(index, row);
+    if (this.drawn.has(this.active)) this.element.setAttribute('aria-activedescendant', rowId(this.active));
+    else this.element.removeAttribute('aria-activedescendant');
+    this.events.moved(this.rows === 0 ? null : this.windows.get(this.active) ?? null);
+    if (!complete) return;
+    if (this.rows > 0 && performance.getEntriesByName(FIRST_ROWS).length === 0) performance.mark(FIRST_ROWS);
+    this.events.placed();
+  }
+
+  private drawRow(index: number, row: ShownProblem | undefined): void {
+    let element = this.drawn.get(index);
+    if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
+      element?.remove();
+      element = row === undefined ? waitingElement(index) : rowElement(row, index);
+      element.style.transform = `translateY(${String(index * ROW_HEIGHT)}px)`;
+      element.dataset['index'] = String(index);
+      this.drawn.set(index, element);
+      this.canvas.append(element);
+    }
+    element.classList.toggle('selected', index === this.active);
+    element.setAttribute('aria-selected', String(index === this.active));
+  }
+
+  private activate(index: number): void {
+    if (this.rows === 0) return;
+    this.due = null;
+    this.active = Math.max(0, Math.min(index, this.rows - 1));
+    const top = this.active * ROW_HEIGHT;
+    const height = this.element.clientHeight - this.heads.element.offsetHeight;
+    if (top < this.element.scrollTop) this.element.scrollTop = top;
+    else if (top + ROW_HEIGHT > this.element.scrollTop + height) this.element.scrollTop = top + ROW_HEIGHT - height;
+    this.schedule();
+  }
+
+  private openActive(beside: boolean): void {
+    if (this.rows === 0) return;
+    const row = this.windows.get(this.active);
+    if (row === undefined) this.due = { index: this.active, beside };
+    else this.events.open(row, beside);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const command = commandOf(event);
+    if (command === undefined) return;
+    event.preventDefault();
+    const page = Math.max(1, Math.floor((this.element.clientHeight - this.heads.element.offsetHeight) / ROW_HEIGHT) - 1);
+    switch (command) {
+      case 'next': this.activate(this.active + 1); break;
+      case 'previous': this.activate(this.active - 1); break;
+      case 'nextPage': this.activate(this.active + page); break;
+      case 'previousPage': this.activate(this.active - page); break;
+      case 'first': this.activate(0); break;
+      case 'last': this.activate(this.rows - 1); break;
+      case 'open': this.openActive(false); break;
+      case 'openBeside': this.openActive(true); break;
+      case 'sort': this.heads.focus(); break;
+      default: this.events.command(command);
+    }
+  }
+
+  private onClick(target: EventTarget | null): void {
+    const index = this.indexOf(target);
+    if (index === null) return;
+    this.activate(index);
+    this.element.focus();
+  }
+
+  private indexOf(target: EventTarget | null): number | null {
+    const row = target instanceof Element ? target.closest<HTMLElement>('.row[data-index]') : null;
+    return row === null ? null : Number(row.dataset['index']);
+  }
+}

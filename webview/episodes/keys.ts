@@ -1,0 +1,37 @@
+/** The keys of the grid as data; the sheet that explains them is made from the same list. */
+export type GridCommand =
+  | 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'openBeside' | 'search' | 'filter' | 'sort' | 'details' | 'dashboard' | 'taxonomy' | 'keys';
+
+interface KeyBinding {
+  readonly command: GridCommand;
+  readonly keys: readonly string[];
+  readonly shift?: boolean;
+  readonly shown: string;
+  readonly words: string;
+}
+
+export const GRID_KEYS: readonly KeyBinding[] = [
+  { command: 'next', keys: ['ArrowDown'], shown: '↓', words: 'Next problem' },
+  { command: 'previous', keys: ['ArrowUp'], shown: '↑', words: 'Previous problem' },
+  { command: 'nextPage', keys: ['PageDown'], shown: 'Page Down', words: 'One page on' },
+  { command: 'previousPage', keys: ['PageUp'], shown: 'Page Up', words: 'One page back' },
+  { command: 'first', keys: ['Home'], shown: 'Home', words: 'First problem' },
+  { command: 'last', keys: ['End'], shown: 'End', words: 'Last problem' },
+  { command: 'openBeside', keys: ['Enter'], shift: true, shown: 'Shift Enter', words: 'Open the transcript to the side' },
+  { command: 'open', keys: ['Enter', ' '], shown: 'Enter', words: 'Open the transcript at the clearest message' },
+  { command: 'search', keys: ['/'], shown: '/', words: 'Search questions, messages and metadata' },
+  { command: 'filter', keys: ['f'], shown: 'F', words: 'Go to the filters' },
+  { command: 'sort', keys: ['s'], shown: 'S', words: 'Go to the column heads: ← and → choose one, Enter sorts by it' },
+  { command: 'details', keys: ['d'], shown: 'D', words: 'Show or hide the whole question below' },
+  { command: 'dashboard', keys: ['g'], shown: 'G', words: 'Open the run dashboard' },
+  { command: 'taxonomy', keys: ['t'], shown: 'T', words: 'Inspect the failure taxonomy' },
+  { command: 'keys', keys: ['?'], shown: '?', words: 'Show or hide these keys' },
+];
+
+type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey' | 'shiftKey'>;
+
+/** The command of a key press without Ctrl, Alt or Meta; undefined when the grid does not use the key. */
+export function commandOf(event: Press): GridCommand | undefined {
+  if (event.ctrlKey || event.altKey || event.metaKey) return undefined;
+  return GRID_KEYS.find(({ keys, shift = false }) => keys.includes(event.key) && (!shift || event.shiftKey))?.command;
+}

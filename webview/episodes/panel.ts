@@ -1,0 +1,184 @@
+/** The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected. */
+import { isEpisodesState, NO_PLACE, type EpisodesFromHost, type EpisodesRun, type EpisodesToHost, type ProblemPlace } from '../../src/shared/episodesProtocol.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter, type ProblemSort } from '../../src/shared/problems.ts';
+import { disarmed } from '../../src/shared/visible.ts';
+import { h, replace } from '../common/dom.ts';
+import type { Host } from '../common/host.ts';
+import { button } from '../common/toolkit.ts';
+import { Details } from './details.ts';
+import { Grid } from './grid.ts';
+import { GRID_KEYS } from './keys.ts';
+import { keySheet } from './keySheet.ts';
+import { Toolbar } from './toolbar.ts';
+import { listedWords } from './words.ts';
+
+const TYPES: readonly string[] = ['opened', 'saved', 'layout', 'rows', 'classes', 'empty', 'failed'] satisfies readonly EpisodesFromHost['type'][];
+
+function isFromHost(value: unknown): value is EpisodesFromHost {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
+}
+
+export class EpisodesPanel {
+  private readonly host: Host<EpisodesToHost>;
+  private readonly runChooser = h('select', { class: 'run-chooser', 'aria-label': 'Run' });
+  private readonly about = h('span', { class: 'muted about' });
+  private readonly listed = h('span', { class: 'muted listed', role: 'status' });
+  private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
+  private readonly note = h('p', { class: 'note', role: 'status' });
+  private readonly reason = h('p', { class: 'muted banner' });
+  private readonly toolbar: Toolbar;
+  private readonly grid: Grid;
+  private readonly details: Details;
+  private readonly keys = keySheet(GRID_KEYS);
+  private readonly nothing = h('div', { class: 'nothing-listed', role: 'status' });
+  private readonly body: HTMLElement;
+  private readonly empty: HTMLElement;
+  private run: EpisodesRun | null = null;
+  private filter: ProblemFilter = NO_PROBLEM_FILTER;
+  private sort: ProblemSort = CLEAREST_FIRST;
+  private place: ProblemPlace = NO_PLACE;
+  private detailed = true;
+  private focused = false;
+
+  constructor(root: HTMLElement, host: Host<EpisodesToHost>) {
+    this.host = host;
+    const state = host.getState();
+    if (isEpisodesState(state)) ({ filter: this.filter, sort: this.sort, place: this.place, details: this.detailed } = state);
+    this.toolbar = new Toolbar({
+      filter: (filter, sort) => { this.ask(filter, sort ?? this.sort); },
+      save: () => { host.post({ type: 'saveFilter', filter: this.filter, sort: this.sort }); },
+      remove: (name) => { host.post({ type: 'deleteFilter', name }); },
+      classify: () => { host.post({ type: 'classify' }); },
+      leave: () => { this.grid.focus(); },
+    });
+    this.grid = new Grid({
+      ask: (revision, offset) => { host.post({ type: 'rows', revision, offset }); },
+      sort: (sort) => { this.ask(this.filter, sort); },
+      open: (row, beside) => { host.post({ type: 'open', problem: row.id, round: null, beside }); },
+      moved: (row) => { this.details.update(row); },
+      placed: () => { this.placed(); },
+      command: (command) => {
+        switch (command) {
+          case 'search': this.toolbar.focusSearch(); break;
+          case 'filter': this.toolbar.focusFilters(); break;
+          case 'details': this.showDetails(!this.detailed); break;
+          case 'dashboard': case 'taxonomy': host.post({ type: command }); break;
+          case 'keys': this.keys.toggle(); break;
+        }
+      },
+    });
+    this.details = new Details({ open: (row, round) => { host.post({ type: 'open', problem: row.id, round: round === null || round.phase === 'replay' ? null : { phase: round.phase, iteration: round.iteration }, beside: false }); } });
+    this.runChooser.addEventListener('change', () => { host.post({ type: 'chooseRun', run: this.runChooser.value }); });
+    const keys = h('button', { class: 'link', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
+    keys.addEventListener('click', () => { this.keys.toggle(); });
+    this.empty = h('div', { class: 'welcome' }, h('h2', {}, 'There is no run yet'), h('p', { class: 'muted' }, 'A run fills this view with its problems, from its first episode on.'), button('Start C3 run', () => { host.post({ type: 'startRun' }); }, { primary: true }));
+    this.body = h('div', { class: 'episodes' }, this.toolbar.element, this.grid.element, this.nothing, this.details.element);
+    this.empty.hidden = true;
+    this.nothing.hidden = true;
+    const head = h(
+      'header', { class: 'panel-head' }, h('h1', { class: 'for-readers' }, 'Episodes'), this.runChooser, this.about,
+      h('span', { class: 'push actions' }, this.listed, keys, ...(['dashboard', 'taxonomy', 'runsTable'] as const).map((type) => this.way(type))),
+    );
+    replace(root, head, this.note, this.banner, this.reason, this.empty, this.body, this.keys.element);
+    this.showDetails(this.detailed);
+    host.listen((message) => { if (isFromHost(message)) this.receive(message); });
+    window.addEventListener('focus', () => { if (document.activeElement === document.body) this.grid.focus(); });
+    host.post({ type: 'ready', filter: this.filter, sort: this.sort, place: this.place });
+  }
+
+  private way(type: 'dashboard' | 'taxonomy' | 'runsTable'): HTMLElement {
+    const words = { dashboard: ['Dashboard', 'Open the run dashboard (G)'], taxonomy: ['Taxonomy', 'Inspect the failure taxonomy (T)'], runsTable: ['All runs', 'Open the runs table'] }[type];
+    const element = h('button', { class: 'link', type: 'button', title: words[1] ?? null }, words[0] ?? '');
+    element.addEventListener('click', () => { this.host.post({ type }); });
+    return element;
+  }
+
+  private receive(message: EpisodesFromHost): void {
+    switch (message.type) {
+      case 'opened': this.opened(message.run, message.runs, message.note); break;
+      case 'saved': this.toolbar.show(message.filters); break;
+      case 'layout': {
+        const { layout } = message;
+        this.banner.textContent = '';
+        ({ filter: this.filter, sort: this.sort } = layout);
+        this.toolbar.update(layout.filter, layout.sort, layout.facets);
+        this.listed.textContent = listedWords(layout);
+        this.nothing.hidden = layout.rows > 0;
+        this.nothing.textContent = layout.facets.total === 0 ? 'The run has no episode yet.' : 'No problem passes the filters.';
+        this.grid.layout(layout, this.place);
+        this.focusOnce();
+        this.keep();
+        break;
+      }
+      case 'rows': this.grid.accept(message.revision, message.offset, message.rows); break;
+      case 'classes':
+        this.toolbar.classes(message.classes);
+        this.reason.textContent = message.classes.state === 'failed' ? `Not classified: ${message.classes.reason ?? 'the engine failed'}` : '';
+        break;
+      case 'empty':
+        this.empty.hidden = false;
+        this.body.hidden = true;
+        this.runChooser.hidden = true;
+        this.about.textContent = '';
+        this.listed.textContent = '';
+        break;
+      case 'failed':
+        this.grid.failed();
+        this.banner.textContent = message.message;
+        break;
+    }
+  }
+
+  private opened(run: EpisodesRun, runs: readonly { readonly id: string; readonly title: string }[], note: string | null): void {
+    if (this.run !== null && this.run.id !== run.id) this.place = NO_PLACE;
+    this.run = run;
+    this.empty.hidden = true;
+    this.body.hidden = false;
+    this.runChooser.hidden = false;
+    const words = runs.map(({ id, title }) => `${id}\n${title}`).join('\n');
+    if (this.runChooser.dataset['runs'] !== words) {
+      this.runChooser.dataset['runs'] = words;
+      replace(this.runChooser, ...runs.map(({ id, title }) => h('option', { value: id }, disarmed(title))));
+    }
+    this.runChooser.value = run.id;
+    this.about.textContent = `${run.description}, ${run.status}`;
+    this.note.textContent = note ?? '';
+    this.note.hidden = note === null;
+    this.keep();
+  }
+
+  /** The user filters or sorts: the list is read from its top. */
+  private ask(filter: ProblemFilter, sort: ProblemSort): void {
+    this.filter = filter;
+    this.sort = sort;
+    this.place = NO_PLACE;
+    this.host.post({ type: 'list', filter, sort, place: NO_PLACE });
+    this.keep();
+  }
+
+  private placed(): void {
+    const place = this.grid.place;
+    if (place.active === this.place.active && place.top === this.place.top && place.offset === this.place.offset) return;
+    this.place = place;
+    this.host.post({ type: 'place', place });
+    this.keep();
+  }
+
+  /** The grid has the keyboard when the panel opens, and takes it from nothing that has it already. */
+  private focusOnce(): void {
+    if (this.focused || !document.hasFocus()) return;
+    this.focused = true;
+    if (document.activeElement === document.body || document.activeElement === null) this.grid.focus();
+  }
+
+  private showDetails(shown: boolean): void {
+    this.detailed = shown;
+    this.details.element.hidden = !shown;
+    this.keep();
+  }
+
+  private keep(): void {
+    if (this.run === null) return;
+    this.host.setState({ version: 1, run: this.run.id, filter: this.filter, sort: this.sort, place: this.place, details: this.detailed });
+  }
+}

@@ -1,0 +1,101 @@
+/** One row of the grid, and its heads. */
+import type { ShownProblem } from '../../src/shared/episodesProtocol.ts';
+import type { ProblemSort } from '../../src/shared/problems.ts';
+import { h, icon, replace, setAttributes } from '../common/dom.ts';
+import { COLUMNS, type Column } from './columns.ts';
+
+/** Pixels of one row; as in grid.css. */
+export const ROW_HEIGHT = 24;
+
+/** The element id of a row, for aria-activedescendant. */
+export function rowId(index: number): string {
+  return `problem-${String(index)}`;
+}
+
+/** The row of a problem. */
+export function rowElement(row: ShownProblem, index: number): HTMLElement {
+  const element = shell(index);
+  element.append(...COLUMNS.map((column, place) => cellElement(column, place, row, index)));
+  return element;
+}
+
+/** What stands in a row's place while its data is on the way. */
+export function waitingElement(index: number): HTMLElement {
+  const element = shell(index);
+  setAttributes(element, { 'aria-busy': 'true' });
+  element.append(h('div', { role: 'gridcell', class: 'cell waiting', 'aria-label': 'Loading' }, '…'));
+  return element;
+}
+
+// The first row of the grid is its heads.
+function shell(index: number): HTMLElement {
+  return h('div', { class: 'row', role: 'row', id: rowId(index), 'aria-rowindex': index + 2 });
+}
+
+function cellElement(column: Column, place: number, row: ShownProblem, index: number): HTMLElement {
+  const cell = h('div', { class: `cell cell-${column.name}${column.numeric ? ' numeric' : ''}`, role: 'gridcell', 'aria-colindex': place + 1, 'aria-label': column.words(row, index) });
+  cell.append(column.cell(row, index));
+  return cell;
+}
+
+/** The heads of the columns: one tab stop, arrows move among them, Enter sorts. */
+export class Heads {
+  readonly element: HTMLElement;
+  private readonly cells: readonly { readonly column: Column; readonly cell: HTMLElement; readonly button: HTMLButtonElement; readonly arrow: HTMLElement }[];
+  private readonly choose: (sort: ProblemSort) => void;
+  private readonly leave: () => void;
+  private sort: ProblemSort | null = null;
+
+  constructor(choose: (sort: ProblemSort) => void, leave: () => void) {
+    this.choose = choose;
+    this.leave = leave;
+    this.cells = COLUMNS.map((column, place) => {
+      const arrow = h('span', { class: 'sort-arrow', 'aria-hidden': 'true' });
+      const button = h('button', { type: 'button', class: 'head-button', title: `${column.meaning}. Sort by it.`, tabindex: -1 }, h('span', { class: 'head-title' }, column.title), arrow);
+      button.addEventListener('click', () => { this.by(column); });
+      const cell = h('div', { class: `cell head-cell cell-${column.name}${column.numeric ? ' numeric' : ''}`, role: 'columnheader', 'aria-colindex': place + 1 }, button);
+      return { column, cell, button, arrow };
+    });
+    this.element = h('div', { class: 'row heads', role: 'row', 'aria-rowindex': 1 }, ...this.cells.map(({ cell }) => cell));
+    this.element.addEventListener('keydown', (event) => { this.onKey(event); });
+  }
+
+  /** Shows what is sorted by. */
+  update(sort: ProblemSort): void {
+    this.sort = sort;
+    for (const { column, cell, button, arrow } of this.cells) {
+      const sorted = column.name === sort.column;
+      cell.setAttribute('aria-sort', sorted ? (sort.descending ? 'descending' : 'ascending') : 'none');
+      button.tabIndex = sorted ? 0 : -1;
+      replace(arrow, sorted ? icon('chevron') : null);
+      arrow.classList.toggle('down', sort.descending);
+    }
+  }
+
+  /** Gives the keyboard to the head that is sorted by. */
+  focus(): void {
+    (this.cells.find(({ button }) => button.tabIndex === 0) ?? this.cells[0])?.button.focus();
+  }
+
+  private by(column: Column): void {
+    const descending = this.sort?.column === column.name ? !this.sort.descending : column.descending;
+    this.choose({ column: column.name, descending });
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const at = this.cells.findIndex(({ button }) => button === event.target);
+    if (at < 0) return;
+    event.stopPropagation();
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: this.cells.length - 1 }[event.key];
+    if (event.key === 'Escape' || event.key === 'ArrowDown') {
+      event.preventDefault();
+      this.leave();
+    }
+    const next = to === undefined ? undefined : this.cells[Math.max(0, Math.min(this.cells.length - 1, to))];
+    if (next === undefined) return;
+    event.preventDefault();
+    for (const { button } of this.cells) button.tabIndex = -1;
+    next.button.tabIndex = 0;
+    next.button.focus();
+  }
+}

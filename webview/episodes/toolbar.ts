@@ -1,0 +1,186 @@
+/** Searching, filtering and saved filters, on one line above the grid. */
+import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/episodesProtocol.ts';
+import { NO_PROBLEM_FILTER, NOT_CLASSIFIED, OUTCOME_FILTERS, SPLIT_FILTERS, VERDICT_FILTERS, type OutcomeFilter, type ProblemFacets, type ProblemFilter, type ProblemSort, type SplitFilter, type VerdictFilter } from '../../src/shared/problems.ts';
+import { h, replace } from '../common/dom.ts';
+import { count } from '../common/format.ts';
+
+/** Milliseconds without a key before the store is asked. */
+const PAUSE = 160;
+const ANY = '';
+
+const OUTCOME_WORDS: Readonly<Record<OutcomeFilter, string>> = { all: 'Any outcome', lost: 'Lost', between: 'Between', won: 'Won', changed: 'Changed', improved: 'Improved', worsened: 'Worsened' };
+const VERDICT_WORDS: Readonly<Record<VerdictFilter, string>> = { all: 'Any verdict', helped: 'Helped', hurt: 'Hurt', undecided: 'Undecided', none: 'Not measured' };
+const SPLIT_WORDS: Readonly<Record<SplitFilter, string>> = { all: 'Both splits', train: 'Training', evaluation: 'Evaluation' };
+
+export interface ToolbarEvents {
+  /** @param sort only where a saved filter brings one */
+  filter(filter: ProblemFilter, sort: ProblemSort | null): void;
+  save(): void;
+  remove(name: string): void;
+  classify(): void;
+  /** Give the keyboard back to the grid. */
+  leave(): void;
+}
+
+export class Toolbar {
+  readonly element: HTMLElement;
+  private readonly events: ToolbarEvents;
+  private readonly field = h('input', {
+    type: 'search', class: 'search-field', placeholder: 'Search ( / )', 'aria-label': 'Search questions, messages and metadata', maxlength: SEARCH_LIMIT, spellcheck: 'false',
+    title: 'Words of questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples or message:"two words" look in one place only.',
+  });
+  private readonly outcome = chooser('Outcome');
+  private readonly verdict = chooser('Verdict of the clearest credit');
+  private readonly role = chooser('Role of the clearest credit');
+  private readonly className = chooser('Taxonomy class');
+  private readonly split = chooser('Split');
+  private readonly savedChooser = chooser('Saved filters');
+  private readonly saveButton = link('Save', 'Save what is filtered and sorted by, under a name');
+  private readonly removeButton = link('Delete', 'Delete the saved filter that is chosen');
+  private readonly clear = link('Clear', 'Show all problems');
+  private readonly classify = link('Classify', 'Have the engine classify the problems of this run by its failure taxonomy');
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private filter: ProblemFilter = NO_PROBLEM_FILTER;
+  private sort: ProblemSort | null = null;
+  private saved: readonly SavedFilter[] = [];
+  private names: readonly string[] = [];
+  private facets: ProblemFacets | null = null;
+
+  constructor(events: ToolbarEvents) {
+    this.events = events;
+    this.field.addEventListener('input', () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => { this.ask(); }, PAUSE);
+    });
+    this.field.addEventListener('keydown', (event) => { this.onKey(event); });
+    fill(this.outcome, OUTCOME_FILTERS.map((name) => [name, OUTCOME_WORDS[name]]));
+    fill(this.verdict, VERDICT_FILTERS.map((name) => [name, VERDICT_WORDS[name]]));
+    const choosers = [this.outcome, this.verdict, this.role, this.className, this.split];
+    for (const select of choosers) select.addEventListener('change', () => { this.ask(); });
+    for (const select of [...choosers, this.savedChooser]) select.addEventListener('keydown', (event) => { if (event.key === 'Escape') events.leave(); });
+    this.savedChooser.addEventListener('change', () => {
+      const chosen = this.saved.find(({ name }) => name === this.savedChooser.value);
+      if (chosen !== undefined) events.filter(chosen.filter, chosen.sort);
+    });
+    this.saveButton.addEventListener('click', () => { events.save(); });
+    this.removeButton.addEventListener('click', () => { events.remove(this.savedChooser.value); });
+    this.clear.addEventListener('click', () => {
+      this.field.focus();
+      events.filter(NO_PROBLEM_FILTER, null);
+    });
+    this.classify.addEventListener('click', () => { events.classify(); });
+    this.element = h(
+      'div', { class: 'toolbar', role: 'search' },
+      this.field, this.outcome, this.verdict, this.role, this.className, this.classify, this.split,
+      h('span', { class: 'saved' }, this.savedChooser, this.saveButton, this.removeButton, this.clear),
+    );
+    this.update(NO_PROBLEM_FILTER, null, null);
+  }
+
+  focusSearch(): void {
+    this.field.focus();
+    this.field.select();
+  }
+
+  focusFilters(): void {
+    this.outcome.focus();
+  }
+
+  /** Shows what is filtered by, and what else could be. */
+  update(filter: ProblemFilter, sort: ProblemSort | null, facets: ProblemFacets | null): void {
+    this.filter = filter;
+    this.sort = sort;
+    this.facets = facets ?? this.facets;
+    const { total = 0, trained = 0, evaluated = 0, roles = [] } = this.facets ?? {};
+    // What is being typed is newer than what was asked for.
+    if (document.activeElement !== this.field) this.field.value = filter.search;
+    fill(this.role, [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])]);
+    fill(this.className, [[ANY, 'Any class'], ...withChosen(this.names, filter.className === NOT_CLASSIFIED ? null : filter.className).map((name): Choice => [name, name]), [NOT_CLASSIFIED, 'Not classified']]);
+    const counts: Readonly<Record<SplitFilter, number>> = { all: total, train: trained, evaluation: evaluated };
+    fill(this.split, SPLIT_FILTERS.map((name): Choice => [name, `${SPLIT_WORDS[name]} (${count(counts[name])})`]));
+    for (const [select, value] of [[this.outcome, filter.outcome], [this.verdict, filter.verdict], [this.role, filter.role ?? ANY], [this.className, filter.className ?? ANY], [this.split, filter.split]] as const) {
+      if (select.value !== value) select.value = value;
+      select.classList.toggle('set', value !== ANY && value !== 'all');
+    }
+    this.markSaved();
+  }
+
+  /** Shows which filters are saved. */
+  show(saved: readonly SavedFilter[]): void {
+    this.saved = saved;
+    this.markSaved();
+  }
+
+  /** Shows what is known of classes. */
+  classes({ state, names }: ClassState): void {
+    this.names = names;
+    this.classify.hidden = state === 'known';
+    this.classify.textContent = state === 'working' ? 'Classifying…' : 'Classify';
+    this.classify.toggleAttribute('disabled', state === 'working');
+    this.update(this.filter, this.sort, null);
+  }
+
+  private markSaved(): void {
+    const same = this.saved.find(({ filter, sort }) => JSON.stringify(ordered(filter)) === JSON.stringify(ordered(this.filter)) && (this.sort === null || (sort.column === this.sort.column && sort.descending === this.sort.descending)));
+    fill(this.savedChooser, [[ANY, 'Saved filters'], ...this.saved.map(({ name }): Choice => [name, name])]);
+    this.savedChooser.value = same?.name ?? ANY;
+    this.savedChooser.hidden = this.saved.length === 0;
+    this.removeButton.hidden = same === undefined;
+    const open = JSON.stringify(ordered(this.filter)) === JSON.stringify(ordered(NO_PROBLEM_FILTER));
+    this.saveButton.hidden = same !== undefined || open;
+    this.clear.hidden = open;
+  }
+
+  private ask(): void {
+    clearTimeout(this.timer);
+    this.events.filter({
+      outcome: OUTCOME_FILTERS.find((name) => name === this.outcome.value) ?? 'all',
+      verdict: VERDICT_FILTERS.find((name) => name === this.verdict.value) ?? 'all',
+      split: SPLIT_FILTERS.find((name) => name === this.split.value) ?? 'all',
+      role: this.role.value === ANY ? null : this.role.value,
+      className: this.className.value === ANY ? null : this.className.value,
+      search: this.field.value,
+    }, null);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.key === 'Enter' || event.key === 'ArrowDown') {
+      event.preventDefault();
+      this.ask();
+      this.events.leave();
+    } else if (event.key === 'Escape') {
+      event.preventDefault();
+      this.field.value = '';
+      this.ask();
+      this.events.leave();
+    }
+  }
+}
+
+type Choice = readonly [value: string, words: string];
+
+function chooser(label: string): HTMLSelectElement {
+  return h('select', { 'aria-label': label, title: label });
+}
+
+function link(words: string, title: string): HTMLButtonElement {
+  return h('button', { class: 'link', type: 'button', title }, words);
+}
+
+/** Makes the choices; a list that is open is not touched where nothing changed. */
+function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
+  const words = choices.map((choice) => choice.join('\n')).join('\n\n');
+  if (select.dataset['choices'] === words) return;
+  const { value } = select;
+  select.dataset['choices'] = words;
+  replace(select, ...choices.map(([name, label]) => h('option', { value: name }, label)));
+  if (choices.some(([name]) => name === value)) select.value = value;
+}
+
+function withChosen(names: readonly string[], chosen: string | null): readonly string[] {
+  return chosen === null || names.includes(chosen) ? names : [...names, chosen];
+}
+
+function ordered({ outcome, verdict, split, role, className, search }: ProblemFilter): readonly unknown[] {
+  return [outcome, verdict, split, role, className, search];
+}

@@ -1,0 +1,64 @@
+/** The rows that the page holds: windows asked for when first seen, dropped when the order changes. */
+import { PROBLEM_WINDOW, type ShownProblem } from '../../src/shared/episodesProtocol.ts';
+
+/** Windows kept; the one unused for longest goes first. */
+const KEPT = 48;
+
+export class ProblemWindows {
+  private revision = -1;
+  private readonly windows = new Map<number, readonly ShownProblem[]>();
+  private readonly asked = new Set<number>();
+  private readonly ask: (revision: number, offset: number) => void;
+
+  /** @param ask requests the window of rows that starts at an offset */
+  constructor(ask: (revision: number, offset: number) => void) {
+    this.ask = ask;
+  }
+
+  /** Forgets all rows of the order before. */
+  reset(revision: number): void {
+    if (revision === this.revision) return;
+    this.revision = revision;
+    this.windows.clear();
+    this.asked.clear();
+  }
+
+  /** Takes an answer; rows of an older order are ignored. */
+  accept(revision: number, offset: number, rows: readonly ShownProblem[]): boolean {
+    if (revision !== this.revision) return false;
+    this.asked.delete(offset);
+    this.windows.set(offset, rows);
+    for (const oldest of this.windows.keys()) {
+      if (this.windows.size <= KEPT) break;
+      this.windows.delete(oldest);
+    }
+    return true;
+  }
+
+  /** An answer may never come: what is needed is asked for again when it is next looked at. */
+  forgetAsked(): void {
+    this.asked.clear();
+  }
+
+  /** The row, or undefined while its window is on the way. */
+  get(index: number): ShownProblem | undefined {
+    const offset = index - (index % PROBLEM_WINDOW);
+    const rows = this.windows.get(offset);
+    if (rows === undefined) {
+      if (!this.asked.has(offset)) {
+        this.asked.add(offset);
+        this.ask(this.revision, offset);
+      }
+      return undefined;
+    }
+    this.windows.delete(offset);
+    this.windows.set(offset, rows);
+    return rows[index - offset];
+  }
+
+  /** The row when it is here; never asks for it. */
+  peek(index: number): ShownProblem | undefined {
+    const offset = index - (index % PROBLEM_WINDOW);
+    return this.windows.get(offset)?.[index - offset];
+  }
+}

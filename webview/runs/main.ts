@@ -1,0 +1,8 @@
+/** The runs table's entry in the webview. */
+import '../common/common.css';
+import './style.css';
+import { byId } from '../common/dom.ts';
+import { editorHost } from '../common/host.ts';
+import { RunsTablePanel } from './panel.ts';
+
+new RunsTablePanel(byId('app'), editorHost());
