@@ -8,7 +8,7 @@ import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
 /** Hits counted in a run; finding more takes too long. */
 const MOST_FOUND = 300_000;
 
-type Reader = OutlineReader & Pick<StoreReader, 'facts' | 'searchIds' | 'labelledMessages' | 'version' | 'newestVerification'>;
+type Reader = OutlineReader & Pick<StoreReader, 'facts' | 'searchIds' | 'questionHas' | 'labelledMessages' | 'version' | 'newestVerification'>;
 
 /** The messages of each failure class of a run. */
 export type ClassMembers = ReadonlyMap<VerdictName, ReadonlySet<number>>;
@@ -92,13 +92,14 @@ export class TranscriptReading {
     return this.shown.placeAt(index);
   }
 
-  /** The rows whose messages contain every word of a query. */
+  /** The rows whose messages contain every word of a query; the first row is the question. */
   search(reader: Reader, query: string): SearchHits {
     if (query.trim() === '') return { query, rows: [], total: 0, hidden: 0, elsewhere: 0 };
     const ids = reader.searchIds(this.target.run, query, MOST_FOUND);
     const here = ids.filter((id) => this.full.has(id));
-    const rows = here.map((id) => this.shown.indexOf(id)).filter((index) => index !== null).sort((a, b) => a - b);
-    return { query, rows: rows.slice(0, MOST_HITS), total: rows.length, hidden: here.length - rows.length, elsewhere: ids.length === MOST_FOUND ? null : ids.length - here.length };
+    const found = here.map((id) => this.shown.indexOf(id)).filter((index) => index !== null).sort((a, b) => a - b);
+    const rows = reader.questionHas(this.target.instance, query) ? [0, ...found] : found;
+    return { query, rows: rows.slice(0, MOST_HITS), total: rows.length, hidden: here.length - found.length, elsewhere: ids.length === MOST_FOUND ? null : ids.length - here.length };
   }
 
   private matching(reader: Reader): ReadonlySet<number> {

@@ -8,13 +8,14 @@ import { HEADLINES } from './headlines.ts';
 import { VERSION_3 } from './instanceTests.ts';
 import { VERSION_5 } from './labels.ts';
 import { PROBLEMS } from './problems.ts';
+import { QUESTIONS } from './questions.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
 import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connect, notAStore, storeError } from './sqlite.ts';
 import type { Connection } from './sqlite.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES, QUESTIONS];
 
 /** What kind of file stands at a path; `store` also when the file is one of an older version. */
 export type FileKind = 'absent' | 'empty' | 'store';

@@ -94,8 +94,7 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
   const roles = db.prepare<[string], string>('SELECT DISTINCT clear_role FROM problem WHERE run = ? AND clear_role IS NOT NULL ORDER BY 1').pluck();
   const place = db.prepare<[number], { run: string; instance: number; uidSha: string; clearMessage: number | null }>(`
     SELECT run, instance, uid_sha AS uidSha, clear_message AS clearMessage FROM problem JOIN instance ON instance.id = problem.instance WHERE problem.id = ?`);
-  const newestRound = db.prepare<[number], { phase: 'train' | 'evaluate'; iteration: number }>(`
-    SELECT phase, iteration FROM problem_round WHERE problem = ? ORDER BY phase = 'train' DESC, phase = 'evaluate' AND iteration = 3 DESC, iteration DESC LIMIT 1`);
+  const newestRound = newestRoundOf(session);
   const lostLeaf = db.prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(`
     SELECT leaf FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`).pluck();
 
@@ -126,6 +125,10 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
     }),
   };
 }
+
+/** The round that a problem is opened at: its newest in training, else its newest evaluation. */
+export const newestRoundOf = ({ db }: Session) => db.prepare<[number], { phase: 'train' | 'evaluate'; iteration: number }>(`
+  SELECT phase, iteration FROM problem_round WHERE problem = ? ORDER BY phase = 'train' DESC, phase = 'evaluate' AND iteration = 3 DESC, iteration DESC LIMIT 1`);
 
 /** The statement of a query; what the user typed goes in as values only. */
 function statementOf({ run, filter, sort, classes }: ProblemQuery): { readonly sql: string; readonly values: Readonly<Record<string, string>> } {

@@ -16,6 +16,7 @@ import { problemReaders } from './readProblems.ts';
 import { rankingReaders } from './readRankings.ts';
 import { runCreditReaders } from './readRunCredits.ts';
 import { runReaders } from './readRuns.ts';
+import { questionReaders } from './readQuestions.ts';
 import { searchReaders } from './readSearch.ts';
 import { stepReaders } from './readSteps.ts';
 import { outlineReaders, treeReader } from './readTrees.ts';
@@ -76,6 +77,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),
+      ...questionReaders(session),
       ...factReaders(session, treeOf),
       ...costliestReaders(session),
       ...bucketReaders(session, treeOf, { creditOf: creditReader(session), headlineOf: headlineReader(session), continuationOf }),

@@ -50,6 +50,19 @@ export interface FoundMessages extends MessagePage {
   readonly more: boolean;
 }
 
+export interface QuestionQuery {
+  readonly query: string;
+  readonly run?: string | null;
+  readonly limit: number;
+}
+
+/** A problem of a run whose question was found, with the first message of the round that it is opened at. */
+export interface FoundQuestion extends TreeGroup {
+  /** Its beginning. */
+  readonly question: string;
+  readonly message: number;
+}
+
 export interface BucketQuery {
   readonly run: string;
   readonly origin?: BucketOrigin;

@@ -7,7 +7,7 @@ import type { StoredEvaluation } from '../shared/evaluations.ts';
 import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
 import type {
-  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, MessageHeadline, FoundMessages, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, EpisodeCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
+  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, MessageHeadline, FoundMessages, FoundQuestion, QuestionQuery, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, EpisodeCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
@@ -82,6 +82,10 @@ export interface StoreReader {
   costliestThrough(message: number): CreditedMessage | null;
   /** Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter or digit finds nothing. */
   searchMessages(query: SearchQuery): FoundMessages;
+  /** Problems, newest first and at most `limit`, whose questions contain every word of the query, at least as a beginning. */
+  searchQuestions(query: QuestionQuery): FoundQuestion[];
+  /** Whether the question of an instance (uidSha) contains every word of a query, as searchQuestions finds them. */
+  questionHas(instance: string, query: string): boolean;
 
   /** What every message of a transcript is sifted by, in no order. */
   facts(group: TreeGroup): MessageFacts[];

@@ -77,6 +77,9 @@ test('a search finds rows of this transcript, counts what the filter hides and w
   assert.deepEqual(some.search(writer, 'ANSW'), { query: 'ANSW', rows: [2], total: 1, hidden: 3, elsewhere: 1 });
   assert.deepEqual(all.search(writer, '  ').total, 0);
   assert.deepEqual(all.search(writer, '"unheard').rows, []);
+  assert.deepEqual(all.search(writer, 'what is 1').rows, [0], 'the question is the first row');
+  assert.deepEqual(some.search(writer, 'QUEST').rows, [0], 'which no filter hides');
+  assert.deepEqual(all.search(writer, 'question 2').rows, [], 'that of another problem is not here');
 });
 
 test('a branch goes down to its message and on by the first continuation; its document holds no ids', () => {

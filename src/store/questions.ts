@@ -1,0 +1,14 @@
+/** The questions of instances as they are searched: by words, as messages are. Derived data, which can always be derived again. */
+
+/** The SQL of the store version that searches questions. */
+export const QUESTIONS = `
+CREATE VIRTUAL TABLE question_search USING fts5 (
+  question, content = 'instance', content_rowid = 'id', tokenize = "unicode61 remove_diacritics 2"
+);
+INSERT INTO question_search (rowid, question) SELECT id, question FROM instance;
+CREATE TRIGGER instance_indexed AFTER INSERT ON instance
+BEGIN
+  INSERT INTO question_search (rowid, question) VALUES (NEW.id, NEW.question);
+END;
+CREATE INDEX problem_instance ON problem (instance);
+`;
