@@ -1,11 +1,13 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
-import { commands, env, ViewColumn, window, type WebviewPanel } from 'vscode';
+import { commands, env, ViewColumn, window, type Tab, type WebviewPanel } from 'vscode';
 import { COMPARED_MOST, isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../shared/dashboardProtocol.ts';
+import { evaluationsOf } from '../shared/evaluations.ts';
 import { messageOf } from '../shared/errors.ts';
 import type { Phase, RunRecord } from '../shared/records.ts';
 import { shownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
+import { showTab, tabsOfPanel } from './keptTabs.ts';
 import { report } from './report.ts';
 import { RunOutcomes } from './runOutcomes.ts';
 import type { Services } from './services.ts';
@@ -26,6 +28,12 @@ const SLICE_MILLISECONDS = 20;
 /** Shows a round of a run in the side bar. */
 export type ShowRound = (run: string, phase: Phase, iteration: number) => Promise<void>;
 
+/** The run that is looked at, null for the newest, and those over it. */
+interface Shown {
+  readonly run: string | null;
+  readonly compared: readonly string[];
+}
+
 export class Dashboard {
   private readonly services: Services;
   private readonly showRound: ShowRound;
@@ -40,43 +48,64 @@ export class Dashboard {
   private readonly sent = new Map<string, number>();
   private outcomesTold = 0;
   private reading: NodeJS.Immediate | null = null;
+  /** What a tab that is being brought back shall show; null for what it showed. */
+  private wanted: Shown | null = null;
 
   constructor(services: Services, showRound: ShowRound) {
     this.services = services;
     this.showRound = showRound;
   }
 
-  /** Shows the run, or the newest when none is named. */
-  open(run: string | null): void {
-    this.run = run;
-    if (this.panel === null) {
-      const panel = window.createWebviewPanel(DASHBOARD_VIEW, 'Run dashboard', ViewColumn.Active, {
-        enableScripts: true,
-        localResourceRoots: [webviewFolder(this.services.extensionUri)],
-      });
-      this.adopt(panel);
-    } else {
+  /** Shows the run, or the newest when none is named, in the one dashboard that a window has. */
+  open(run: string | null, compared: readonly string[] = this.compared): void {
+    if (this.panel !== null) {
+      this.run = run;
+      this.compared = compared;
       this.panel.reveal();
       this.tell();
+      return;
     }
+    const [kept] = tabsOfPanel(DASHBOARD_VIEW);
+    if (kept === undefined) this.create({ run, compared });
+    else void this.bringBack(kept, { run, compared }).catch((error: unknown) => report(error, this.services.log));
   }
 
   /** Shows runs over each other, the first of them as the one that is looked at. */
   openCompared(runs: readonly string[]): void {
-    this.compared = runs.slice(1, COMPARED_MOST + 1);
-    this.open(runs[0] ?? null);
+    this.open(runs[0] ?? null, runs.slice(1, COMPARED_MOST + 1));
   }
 
-  /** Brings the panel back after a reload. */
+  /** Brings the panel back after a reload; a second tab of it, which a window may have kept, goes. */
   restore(panel: WebviewPanel, state: unknown): void {
     if (this.panel !== null) {
       panel.dispose();
       return;
     }
     const kept = isDashboardState(state) ? state : null;
-    this.run = kept?.run ?? null;
-    this.compared = kept?.compared ?? [];
+    const { wanted } = this;
+    this.wanted = null;
+    this.run = wanted === null ? kept?.run ?? null : wanted.run;
+    // Without runs that were asked for, those that it compared before.
+    this.compared = wanted !== null && wanted.compared.length > 0 ? wanted.compared : kept?.compared ?? [];
     this.adopt(panel);
+  }
+
+  /** Shows the tab that was kept over a reload instead of a second one. */
+  private async bringBack(tab: Tab, wanted: Shown): Promise<void> {
+    this.wanted = wanted;
+    if (await showTab(tab)) return;
+    this.wanted = null;
+    await window.tabGroups.close(tab);
+    this.create(wanted);
+  }
+
+  private create({ run, compared }: Shown): void {
+    this.run = run;
+    this.compared = compared;
+    this.adopt(window.createWebviewPanel(DASHBOARD_VIEW, 'Run dashboard', ViewColumn.Active, {
+      enableScripts: true,
+      localResourceRoots: [webviewFolder(this.services.extensionUri)],
+    }));
   }
 
   private adopt(panel: WebviewPanel): void {
@@ -181,6 +210,7 @@ export class Dashboard {
       run,
       status: shownStatus(run, isBeingWritten(reader.path)),
       compared,
+      evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
       ledger: reader.latestLedger(run.id),
       outcomes,
       live: current?.run === run.id ? { stage: current.stage, done: current.done, total: current.total, remainingSeconds: current.remainingSeconds } : null,

@@ -1,11 +1,12 @@
 /** What the runs of a store reached and what training them took; a finished run is looked at once. */
 import type { RunOutcome } from '../shared/dashboardProtocol.ts';
 import type { RunRecord } from '../shared/records.ts';
-import { costBetween } from '../shared/stepRows.ts';
+import { addCosts, costBetween } from '../shared/stepRows.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { taskOf } from './runTask.ts';
 import { evaluationCost } from './stepHistories.ts';
 
-type Reader = Pick<StoreReader, 'roundCost' | 'latestLedger' | 'evaluationNumbers'>;
+type Reader = Pick<StoreReader, 'roundCost' | 'latestLedger' | 'evaluationNumbers' | 'runConfig'>;
 
 export class RunOutcomes {
   private readonly known = new Map<string, RunOutcome | null>();
@@ -24,6 +25,8 @@ export class RunOutcomes {
   }
 }
 
+const NOTHING = addCosts();
+
 /** Null for a run that was not evaluated. One without steps is what it was before. */
 export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: RunRecord): RunOutcome | null {
   const accuracy = summary === null ? null : summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null);
@@ -31,6 +34,7 @@ export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: 
   const ledger = reader.latestLedger(id);
   // The ledger of the last step holds every evaluation but those after training.
   const evaluations = evaluationCost(reader, id, reader.evaluationNumbers(id), ({ step }) => step !== null);
-  const { prompt, completion } = ledger === null ? { prompt: 0, completion: 0 } : costBetween(evaluations, ledger).tokens;
-  return { run: id, title, method, seed, tokens: prompt + completion, accuracy };
+  const { tokens, evaluatorCalls: calls } = ledger === null ? NOTHING : costBetween(evaluations, ledger);
+  const cost = { tokens: tokens.prompt + tokens.completion, calls, seconds: summary?.seconds ?? 0 };
+  return { run: id, title, method, seed, task: taskOf(reader.runConfig(id)), ...cost, accuracy };
 }

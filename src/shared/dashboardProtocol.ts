@@ -1,5 +1,6 @@
 /** Messages between the extension host and the run dashboard. */
 import type { RunStage } from './engineProtocol.ts';
+import type { StoredEvaluation } from './evaluations.ts';
 import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from './guard.ts';
 import type { Interval, Ledger, RunRecord } from './records.ts';
 import type { ShownStatus } from './runStatus.ts';
@@ -12,18 +13,24 @@ export const STEPS_MOST = 20_000;
 /** Longest table that is copied, in UTF-16 units. */
 export const COPY_MOST = 32_000_000;
 
+/** What charts can run over. */
+export const CHART_AXES = ['step', 'tokens', 'calls', 'time'] as const;
+export type ChartAxis = (typeof CHART_AXES)[number];
+
 const run = text(200);
 const runs = list(run, COMPARED_MOST);
 
 /** What the panel keeps across a reload. */
 export const isDashboardState = object({
-  version: literal(4),
+  version: literal(5),
   run: nullable(run),
   compared: runs,
   /** The charts whose tables are open. */
   tables: list(text(200), 100),
   /** Over how many steps drawn lines are averaged. */
   smoothing: literal('automatic', 'none', '10', '50'),
+  axis: literal(...CHART_AXES),
+  scale: literal('linear', 'x', 'y', 'xy'),
   /** Steps of each run that a paused view shows, the chosen run first; null while it goes on. */
   paused: nullable(list(integer(), COMPARED_MOST + 1)),
   /** Pixels scrolled down. */
@@ -48,14 +55,24 @@ export interface LiveProgress {
   readonly remainingSeconds: number | null;
 }
 
+export interface RunTask {
+  /** The same for runs that are evaluated alike. */
+  readonly key: string;
+  readonly label: string;
+}
+
 /** What a run reached, and what training it took: a point of the Pareto chart. */
 export interface RunOutcome {
   readonly run: string;
   readonly title: string;
   readonly method: string;
   readonly seed: number;
-  /** Prompt and completion tokens of training alone. */
+  /** What it was evaluated on, as far as its configuration says: only runs of one task can be compared. */
+  readonly task: RunTask;
+  /** Prompt and completion tokens, evaluator calls and seconds of training alone. */
   readonly tokens: number;
+  readonly calls: number;
+  readonly seconds: number;
   /** Greedy, on held-out instances, at the end. */
   readonly accuracy: Interval;
 }
@@ -67,6 +84,8 @@ export interface DashboardSnapshot {
   readonly status: ShownStatus;
   /** The runs that are laid over it, in the order in which they were chosen. */
   readonly compared: readonly RunRecord[];
+  /** The complete evaluations of each run, the shown one first, then those compared with it. */
+  readonly evaluations: readonly (readonly StoredEvaluation[])[];
   /** Cumulative cost at the last finished step; null before the first. */
   readonly ledger: Ledger | null;
   /** Of the newest runs of the store. */

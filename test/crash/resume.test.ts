@@ -20,7 +20,7 @@ checkpoint_every: 3
 snapshot_every: 2
 sampling: {max_new_tokens: 6}
 ppo: {learning_rate: 0.002}
-evaluation: {instances: 6, batch: 2}
+evaluation: {instances: 6, batch: 2, every: 4}
 device: {threads: 1}
 `;
 const SIZES: Sizes = { batch: 2, evaluated: 6, episodes: 3 * 8 };
@@ -57,6 +57,8 @@ const MOMENTS: readonly Moment[] = [
   { kind: 'file', name: /^checkpoint-.*\.tmp$/ },
   at(/Executing step \d of [34] again/),
   at(/Step 4 of 9/),
+  at(/greedy, after step 4 of 9: 2 of 6/),
+  at(/sampled, after step 4 of 9: 6 of 6/),
   at(/Executing step \d of [456] again/),
   at(LOADED, 70),
   { kind: 'step' },

@@ -6,6 +6,7 @@ export type Row = Readonly<Record<string, unknown>>;
 /** Columns and JSON keys that tell the time or what an interruption cost; everything else must come out the same. */
 const CLOCKS: Readonly<Record<string, readonly string[]>> = {
   run: ['created_at', 'finished_at'],
+  problem: ['seconds'],
   run_account: ['seconds', 'training_seconds', 'sampling_seconds', 'lost_calls'],
 };
 const CLOCK_KEYS = new Set(['seconds', 'generateSeconds', 'trainSeconds', 'lostEvaluatorCalls']);

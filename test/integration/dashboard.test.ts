@@ -71,10 +71,10 @@ scenario('a run of 2,000 steps is drawn at once, read by keyboard without delay,
   for (let press = 0; press < 30; press++) await workbench.page.keyboard.press('ArrowRight');
   await heard(dashboard, /^step 31, /u);
 
-  await dashboard.getByRole('button', { name: 'Table of Credit of reasoner' }).click();
-  const rows = dashboard.getByRole('table', { name: 'Credit of reasoner' }).locator('tbody tr');
+  await dashboard.getByRole('button', { name: 'Table of Training credit of reasoner' }).click();
+  const rows = dashboard.getByRole('table', { name: 'Training credit of reasoner' }).locator('tbody tr');
   await eventually('all rows', async () => (await rows.count()) === STEPS);
-  await dashboard.getByRole('button', { name: 'Table of Credit of reasoner' }).click();
+  await dashboard.getByRole('button', { name: 'Table of Training credit of reasoner' }).click();
 
   await workbench.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await dashboard.getByRole('button', { name: 'Copy Evaluator calls per step as CSV' }).click();
@@ -109,7 +109,7 @@ scenario('runs are laid over each other, told apart without colour, and come bac
   await dashboard.getByRole('button', { name: 'Table of Held-out accuracy, greedy' }).click();
   const cells = await dashboard.getByRole('table', { name: 'Held-out accuracy, greedy' }).locator('tbody tr').allInnerTexts();
   assert.deepEqual(cells.map((text) => text.split('\t').slice(1, 4).join(' ')), ['before 0 50.0 %', 'after 2,000 72.0 %', 'before 0 50.0 %', 'after 2,000 66.0 %', 'before 0 51.0 %', 'after 40 58.0 %']);
-  await chart(dashboard, 'Accuracy against training tokens').focus();
+  await chart(dashboard, 'Accuracy against cost: unknown task').focus();
   await workbench.page.keyboard.press('Home');
   await heard(dashboard, /^As it is, sft, seed 4, 50\.0 % \[44\.0, 56\.0\], n = 200, 0 tokens, on the Pareto front$/u);
   for (const width of [1280, 800]) {
@@ -237,7 +237,7 @@ scenario('a chart is copied as a picture with its title on the background of the
   await eventually('its points', async () => (await chart(dashboard, 'Mean return').getAttribute('aria-label'))?.includes(' 40 points'));
   for (const theme of ['light', 'highContrast', 'dark'] as const) {
     await workbench.setTheme(theme);
-    await figure(dashboard, 'Variance of credit within a context').scrollIntoViewIfNeeded();
+    await figure(dashboard, 'Variance of training credit within a context').scrollIntoViewIfNeeded();
     await workbench.screenshot(`dashboard-boxes-${theme}`);
   }
   await dashboard.getByRole('button', { name: 'Copy Mean return as PNG' }).click();
@@ -280,7 +280,7 @@ scenario('the numbers are those of c3 diagnose for the same run', async (workben
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
   const { greedy } = nested.accuracy;
   assert.deepEqual((await table('Held-out accuracy, greedy')).at(-1), ['after', '2', percent(greedy.value), percent(greedy.low), percent(greedy.high), String(greedy.n)]);
-  const variances = await table('Variance of credit within a context');
+  const variances = await table('Variance of training credit within a context');
   const contexts = variances.map((cells) => Number(cells[2]));
   const mean = variances.reduce((sum, cells, index) => sum + Number(cells[1]) * (contexts[index] ?? 0), 0) / contexts.reduce((sum, n) => sum + n, 0);
   assert.equal(contexts.reduce((sum, n) => sum + n, 0), nested.variance.n);
@@ -312,7 +312,7 @@ scenario('the numbers are those of c3 diagnose for the same run', async (workben
       const values = credits.get(role) ?? [];
       return [String(step + 1), ...[0.5, 0.25, 0.75, 0, 1].map((share) => decimal(quantile(values, share), 3)), count(values.length)];
     });
-    assert.deepEqual(await table(`Credit of ${role}`), expected, role);
+    assert.deepEqual(await table(`Training credit of ${role}`), expected, role);
     assert.equal(expected[0]?.at(-1), role === 'reasoner' ? '4' : '8');
   }
   assertQuiet(workbench);

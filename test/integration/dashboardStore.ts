@@ -20,6 +20,8 @@ export interface MadeRun {
   readonly planned?: number;
   /** Greedy accuracy before and after; none for a run that goes on. */
   readonly accuracy?: readonly [number, number];
+  /** The bundled task that its configuration names; a configuration that says nothing unless given. */
+  readonly task?: string;
 }
 
 /** A number from 0 to 1 that looks like chance and is the same every time. */
@@ -34,9 +36,10 @@ export function openMade(path: string): StoreWriter {
 
 /** Appends a run with its steps; one with an accuracy has ended. */
 export function addMadeRun(store: StoreWriter, run: MadeRun): void {
-  const { id, title, method = 'c3', seed = 1, steps, planned = steps, accuracy } = run;
+  const { id, title, method = 'c3', seed = 1, steps, planned = steps, accuracy, task } = run;
+  const config = task === undefined ? '{}' : JSON.stringify({ config: { task: { name: task } } });
   store.transaction(() => {
-    store.insertRun({ id, method, seed, title, config: '{}', plannedSteps: planned, createdAt: `2026-01-0${String(seed)}T10:00:00.000Z` });
+    store.insertRun({ id, method, seed, title, config, plannedSteps: planned, createdAt: `2026-01-0${String(seed)}T10:00:00.000Z` });
     store.insertSnapshot({ id: SNAPSHOT, run: id, iteration: 0, base: 'team', file: null });
     for (let step = 1; step <= steps; step++) addMadeStep(store, id, seed, step, planned);
     if (accuracy !== undefined) store.updateRunStatus(id, 'done', '2026-02-01T10:00:00.000Z', summaryOf(run, accuracy));

@@ -242,7 +242,7 @@ scenario('taxonomy, dashboard and report show text', async (workbench) => {
 
   await workbench.runCommand('C3: Open run dashboard');
   const dashboard = await workbench.webview('Run dashboard');
-  await dashboard.getByRole('figure', { name: `Credit of ${ROLE}`, exact: true }).waitFor();
+  await dashboard.getByRole('figure', { name: `Training credit of ${ROLE}`, exact: true }).waitFor();
   await workbench.screenshot('hostile-dashboard');
   await assertHarmless(workbench, dashboard);
 

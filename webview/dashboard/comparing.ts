@@ -7,11 +7,15 @@ import { ChosenRuns } from './chosenRuns.ts';
 import { lookOf } from './looks.ts';
 import { plainTitle, type ShownRun, type View } from './view.ts';
 
+/** Pixels between the list of runs and the end of the page. */
+const MARGIN = 8;
+
 export class RunPicker {
   readonly element: HTMLDetailsElement;
   private readonly list = h('fieldset', {}, h('legend', { class: 'for-readers' }, 'Runs to compare with'));
   private readonly note = h('p', { class: 'muted' });
   private readonly summary = h('summary', {}, 'Compare runs');
+  private readonly body = h('div', { class: 'picker-body' }, this.note, this.list);
   private readonly choose: (runs: readonly string[]) => void;
   private snapshot: DashboardSnapshot | null = null;
   private drawn = '';
@@ -20,7 +24,8 @@ export class RunPicker {
   /** @param choose hears of the runs chosen, in the order in which they were */
   constructor(choose: (runs: readonly string[]) => void) {
     this.choose = choose;
-    this.element = h('details', { class: 'picker' }, this.summary, h('div', { class: 'picker-body' }, this.note, this.list));
+    this.element = h('details', { class: 'picker' }, this.summary, this.body);
+    window.addEventListener('resize', () => { this.place(); });
     this.element.addEventListener('toggle', () => { this.draw(); });
     this.element.addEventListener('keydown', ({ key }) => {
       if (key !== 'Escape' || !this.element.open) return;
@@ -57,6 +62,15 @@ export class RunPicker {
       box.disabled = full && !box.checked;
     }
     this.note.textContent = others.length === 0 ? 'The store holds no other run.' : full ? `At most ${String(COMPARED_MOST)} runs can be laid over one: take one off to choose another.` : `Laid over the shown run, on the same axes; at most ${String(COMPARED_MOST)}.`;
+    this.place();
+  }
+
+  /** Under its button, and never beyond the page. */
+  private place(): void {
+    if (!this.element.open) return;
+    this.body.style.insetInlineStart = '0';
+    const beyond = this.body.getBoundingClientRect().right - (document.documentElement.clientWidth - MARGIN);
+    if (beyond > 0) this.body.style.insetInlineStart = `${String(-Math.ceil(beyond))}px`;
   }
 
   /** Lays a run over the shown one, or takes it off. */
@@ -76,8 +90,9 @@ export function legend(view: View, remove: (run: string) => void): HTMLElement |
   return h('ul', { class: 'legend', 'aria-label': 'Runs in the charts' }, ...view.runs.map((run, look) => h('li', {}, sample(look), h('strong', {}, run.tag), h('bdi', {}, plainTitle(run.record.title)), h('span', { class: 'muted' }, runWords(run)), look === 0 ? null : removal(run, remove))));
 }
 
-function runWords({ record, rows }: ShownRun): string {
-  const accuracy = [record.summary?.accuracy.before, record.summary?.accuracy.after].flatMap((interval) => (interval === null || interval === undefined ? [] : [percent1(interval.value)]));
+function runWords({ record, rows, evaluations }: ShownRun): string {
+  const greedy = evaluations.flatMap(({ kind, result }) => (kind === 'greedy' && result !== null ? [percent1(result.value)] : []));
+  const accuracy = greedy.length < 3 ? greedy : greedy.filter((_, index) => index === 0 || index === greedy.length - 1);
   return [`${record.method}, seed ${String(record.seed)}`, `${count(rows.length)} steps`, ...(accuracy.length === 0 ? [] : [accuracy.join(' → ')])].join(', ');
 }
 

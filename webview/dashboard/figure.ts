@@ -1,13 +1,23 @@
 /** One chart with its name, its newest value, its table and its copies. By keyboard: Tab reaches it, arrows move along its points, Enter opens one. */
 import { h, replace } from '../common/dom.ts';
+import type { ChartAxis } from '../../src/shared/dashboardProtocol.ts';
+import type { LogScales } from './axes.ts';
 import { csvOf } from './dataTable.ts';
 import { DataTableView } from './dataTableView.ts';
 import type { FigureSpec } from './figures.ts';
 import { lastPlace, moved, pointAt, type Line, type Place, type Target } from './lines.ts';
+import { logged } from './logScale.ts';
 import { copyPicture, pictureOf } from './picture.ts';
 import { Plot } from './plot.ts';
 import type { Smoothing } from './smoothing.ts';
 import { plainTitle, type View } from './view.ts';
+
+/** How figures are drawn, the same for all. */
+export interface Drawn {
+  readonly smoothing: Smoothing;
+  readonly axis: ChartAxis;
+  readonly scales: LogScales;
+}
 
 /** What a figure asks of the panel around it. */
 export interface FigureDoors {
@@ -35,7 +45,7 @@ export class Figure {
   private view: View | null = null;
   private lines: readonly Line[] = [];
   private active: Place | null = null;
-  private smoothing: Smoothing = 'automatic';
+  private drawn: Drawn = { smoothing: 'automatic', axis: 'step', scales: { x: false, y: false } };
   private visible = false;
   private stale = false;
 
@@ -62,21 +72,22 @@ export class Figure {
     return !this.table.element.hidden;
   }
 
-  show(view: View, smoothing: Smoothing): void {
+  show(view: View, asked: Drawn): void {
     this.view = view;
-    this.lines = this.spec.lines(view);
-    this.smoothing = smoothing;
-    const size = this.plot.smoothed(this.lines, smoothing);
+    const { lines, scales, note } = logged(this.spec.lines(view, asked.axis), asked.scales);
+    this.lines = lines;
+    this.drawn = { ...asked, scales };
+    const size = this.plot.smoothed(this.lines, asked.smoothing);
     this.stale = true;
     this.drawWhenSeen();
-    this.note.textContent = [this.spec.note, size === null ? null : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : ', the faint one each step'}.`].filter((part) => part !== null).join(' ');
+    this.note.textContent = [this.spec.note, note, size === null ? null : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : ', the faint one each step'}.`].filter((part) => part !== null).join(' ');
     const empty = this.lines.every(({ points }) => points.length === 0);
     this.nothing.hidden = !empty;
     this.plot.element.classList.toggle('empty-chart', empty);
     this.latest.textContent = this.spec.latest(view);
     const points = this.lines.reduce((sum, line) => sum + line.points.length, 0);
     this.frame.setAttribute('aria-label', `${this.spec.title}, ${empty ? this.spec.nothing : `${String(points)} points, newest ${this.spec.latest(view)}. Arrow keys move along the points, Enter opens one.`}`);
-    if (this.tableOpen) this.table.show(this.spec.table(view), view.runs.map(({ record }) => record.id).join(' '));
+    if (this.tableOpen) this.table.show(this.spec.table(view, asked.axis), view.runs.map(({ record }) => record.id).join(' '));
     if (pointAt(this.lines, this.active) === null) this.look(null);
     else this.look(this.active);
   }
@@ -95,7 +106,7 @@ export class Figure {
   private drawWhenSeen(): void {
     if (!this.visible || !this.stale) return;
     this.stale = false;
-    this.plot.draw(this.lines, this.smoothing);
+    this.plot.draw(this.lines, this.drawn);
   }
 
   /** Nobody can read it any more. */
@@ -180,13 +191,13 @@ export class Figure {
   private openTable(open: boolean, told = true): void {
     this.table.element.hidden = !open;
     this.tableButton.setAttribute('aria-expanded', String(open));
-    if (open && this.view !== null) this.table.show(this.spec.table(this.view), this.view.runs.map(({ record }) => record.id).join(' '));
+    if (open && this.view !== null) this.table.show(this.spec.table(this.view, this.drawn.axis), this.view.runs.map(({ record }) => record.id).join(' '));
     if (told) this.doors.tableToggled();
   }
 
   private copyTable(): void {
     if (this.view === null) return;
-    const table = this.spec.table(this.view);
+    const table = this.spec.table(this.view, this.drawn.axis);
     this.doors.copyText(csvOf(table));
     this.doors.announce(`${this.spec.title}: ${String(table.rows.length)} rows copied as CSV`);
   }

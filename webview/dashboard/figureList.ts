@@ -1,9 +1,8 @@
 /** The figures of the dashboard, in groups. The roles of the runs decide which there are. */
 import { h, replace } from '../common/dom.ts';
-import { Figure, type FigureDoors } from './figure.ts';
+import { Figure, type Drawn, type FigureDoors } from './figure.ts';
 import type { FigureSpec } from './figures.ts';
-import { accuracyFigure, paretoFigure } from './outcomeFigures.ts';
-import type { Smoothing } from './smoothing.ts';
+import { accuracyFigure, paretoFigure, tasksOf } from './outcomeFigures.ts';
 import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from './stepFigures.ts';
 import type { View } from './view.ts';
 
@@ -28,10 +27,11 @@ export class FigureList {
   constructor(doors: FigureDoors, tables: readonly string[]) {
     this.doors = doors;
     this.tables = new Set(tables);
-    const [accuracy, optimisation, costs, pareto, variance] = [[returnFigure(), accuracyFigure('greedy'), accuracyFigure('sampled')], optimisationFigures(), costFigures(), paretoFigure(), varianceFigure()];
+    const accuracy = [returnFigure(), accuracyFigure('greedy'), accuracyFigure('sampled')];
+    const [optimisation, costs, variance] = [optimisationFigures(), costFigures(), varianceFigure()];
     this.groups = [
-      group('Outcome', () => [...accuracy, pareto]),
-      group('Credit', (view) => [...rolesOf(view).map(creditFigure), variance]),
+      group('Outcome', (view) => [...accuracy, ...paretoFigures(view)]),
+      group('Training credit', (view) => [...rolesOf(view).map(creditFigure), variance]),
       group('Optimisation', () => optimisation),
       group('Cost', () => costs),
     ];
@@ -47,13 +47,13 @@ export class FigureList {
     return [...this.tables];
   }
 
-  show(view: View, smoothing: Smoothing): void {
+  show(view: View, drawn: Drawn): void {
     for (const { grid, specs } of this.groups) {
       const figures = specs(view).map((spec) => this.figureOf(spec));
       const elements = figures.map(({ element }) => element);
       // Elements that stay are not touched: one of them may have the focus.
       if (elements.length !== grid.children.length || elements.some((element, index) => grid.children[index] !== element)) replace(grid, ...elements);
-      for (const figure of figures) figure.show(view, smoothing);
+      for (const figure of figures) figure.show(view, drawn);
     }
     for (const figure of this.figures.values()) if (!figure.element.isConnected) figure.leave();
   }
@@ -70,6 +70,12 @@ export class FigureList {
     this.sight.observe(figure.element);
     return figure;
   }
+}
+
+/** One for each task, and one that says that there is none. */
+function paretoFigures(view: View): readonly FigureSpec[] {
+  const tasks = tasksOf(view);
+  return tasks.length === 0 ? [paretoFigure(null)] : tasks.map(paretoFigure);
 }
 
 function group(title: string, specs: Group['specs']): Group {

@@ -1,6 +1,8 @@
 /** What a figure of the dashboard is: how it is drawn, and which table stands behind it. */
+import type { ChartAxis } from '../../src/shared/dashboardProtocol.ts';
 import type { Interval } from '../../src/shared/records.ts';
 import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
+import { AXIS_WORDS } from './axes.ts';
 import type { Cell, DataTable } from './dataTable.ts';
 import type { Line } from './lines.ts';
 import type { ShownRun, View } from './view.ts';
@@ -10,9 +12,9 @@ export interface FigureSpec {
   readonly title: string;
   /** What the drawing shows, where the title does not say it. */
   readonly note: string | null;
-  readonly xAxis: string;
+  /** The title of the level axis, and how a value is written at its ticks. */
+  readonly x: (axis: ChartAxis) => { readonly title: string; readonly format: (value: number) => string };
   readonly yAxis: string;
-  readonly formatX: (value: number) => string;
   readonly formatY: (value: number) => string;
   /** Values that the upright scale always shows. */
   readonly always: readonly number[];
@@ -20,8 +22,8 @@ export interface FigureSpec {
   readonly boxes: boolean;
   /** Whether a mean over steps may stand for the line. */
   readonly smooth: boolean;
-  readonly lines: (view: View) => readonly Line[];
-  readonly table: (view: View) => DataTable;
+  readonly lines: (view: View, axis?: ChartAxis) => readonly Line[];
+  readonly table: (view: View, axis?: ChartAxis) => DataTable;
   /** The newest value of the chosen run. */
   readonly latest: (view: View) => string;
   /** Why there is nothing to draw. */
@@ -32,6 +34,17 @@ export const numberCell = (value: number | null | undefined, write: (value: numb
   value === null || value === undefined || !Number.isFinite(value) ? { raw: null, text: NOT_MEASURED } : { raw: value, text: write(value) };
 
 export const textCell = (text: string): Cell => ({ raw: text, text });
+
+/** The level axis of a chart over training. */
+export const overTraining: FigureSpec['x'] = (axis) => ({ title: AXIS_WORDS[axis].title, format: AXIS_WORDS[axis].tick });
+
+/** The column of where a row stands on an axis; the step has one of its own. */
+export const axisColumns = (axis: ChartAxis): DataTable['columns'] => (axis === 'step' ? [] : [{ name: AXIS_WORDS[axis].column, numeric: true }]);
+
+export const axisCells = (axis: ChartAxis, at: number | null): readonly Cell[] => (axis === 'step' ? [] : [numberCell(at, axis === 'time' ? AXIS_WORDS.time.full : count)]);
+
+/** What a point says of its place, beside its step. */
+export const axisWords = (axis: ChartAxis, at: number): readonly string[] => (axis === 'step' ? [] : [AXIS_WORDS[axis].full(at)]);
 
 /** The columns that tell runs apart; none where there is one only. */
 export const runColumns = (view: View): DataTable['columns'] => (view.runs.length < 2 ? [] : [{ name: 'Run', numeric: false }]);

@@ -1,11 +1,12 @@
 /** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
-import { isDashboardState, STEPS_MOST, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
+import { CHART_AXES, isDashboardState, STEPS_MOST, type ChartAxis, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
 import { isResumable } from '../../src/shared/runStatus.ts';
 import { onThemeChange } from '../common/theme.ts';
 import { badge, focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { button, dropdown, option } from '../common/toolkit.ts';
+import { AXIS_WORDS, logScales, SCALE_WORDS, SCALES, type Scale } from './axes.ts';
 import { legend, RunPicker } from './comparing.ts';
 import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
@@ -38,6 +39,8 @@ export class DashboardPanel {
   private readonly waiting = h('span', { class: 'muted waiting' });
   private readonly pause = button('Pause', () => { this.togglePause(); }, { title: 'Holds the view still while a run goes on' });
   private readonly smoother = dropdown('Smoothing', (value) => { this.smooth(value); });
+  private readonly axisChooser = dropdown('Horizontal axis', (value) => { this.runOver(value); });
+  private readonly scaleChooser = dropdown('Scales', (value) => { this.rescale(value); });
   private readonly actions = h('span', { class: 'actions' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly spoken = h('p', { class: 'for-readers', 'aria-live': 'polite' });
@@ -45,6 +48,8 @@ export class DashboardPanel {
   private readonly summary = h('section', { class: 'summary', 'aria-label': 'Summary' });
   private readonly body: HTMLElement;
   private smoothing: Smoothing = 'automatic';
+  private axis: ChartAxis = 'step';
+  private scale: Scale = 'linear';
   private snapshot: DashboardSnapshot | null = null;
   private steps: StepsByRun = new Map();
   private choices = '';
@@ -75,7 +80,7 @@ export class DashboardPanel {
       isDashboardState(state) ? state.tables : [],
     );
     if (isDashboardState(state)) {
-      this.smoothing = state.smoothing;
+      ({ smoothing: this.smoothing, axis: this.axis, scale: this.scale } = state);
       this.scroll = state.scroll;
       this.stood = state.paused;
       if (this.stood !== null) this.hold.hold(PAUSED);
@@ -87,6 +92,8 @@ export class DashboardPanel {
       this.keeping = setTimeout(() => { this.keep(); }, REST);
     }, { passive: true });
     this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
+    this.axisChooser.append(...CHART_AXES.map((value) => option(value, AXIS_WORDS[value].choice)));
+    this.scaleChooser.append(...SCALES.map((value) => option(value, SCALE_WORDS[value])));
     this.body = h('div', { class: 'dashboard' }, this.legend, this.summary, this.figures.element);
     onThemeChange(() => { this.figures.restyle(); this.drawLegend(true); });
     host.listen((message) => { if (isFromHost(message)) this.receive(message); });
@@ -107,9 +114,11 @@ export class DashboardPanel {
 
   private take(snapshot: DashboardSnapshot): void {
     if (!this.body.isConnected) {
-      const head = h('header', { class: 'panel-head' }, h('h1', {}, 'Run dashboard'), this.chooser, this.picker.element, this.status, h('span', { class: 'push controls' }, this.waiting, this.smoother, this.pause, this.actions));
+      const head = h('header', { class: 'panel-head' }, h('h1', {}, 'Run dashboard'), this.chooser, this.picker.element, this.status, h('span', { class: 'push controls' }, this.waiting, this.axisChooser, this.scaleChooser, this.smoother, this.pause, this.actions));
       replace(this.root, head, this.banner, this.body, this.spoken);
       this.smoother.value = this.smoothing;
+      this.axisChooser.value = this.axis;
+      this.scaleChooser.value = this.scale;
     }
     this.snapshot = snapshot;
     this.steps = onlyRuns(this.steps, [snapshot.run, ...snapshot.compared].map(({ id }) => id));
@@ -147,9 +156,9 @@ export class DashboardPanel {
   private draw(): void {
     const view = this.hold.shown;
     if (view === null) return;
-    replace(this.summary, outcomeTable(view.snapshot), ledgerTable(view.snapshot));
+    replace(this.summary, outcomeTable(view), ledgerTable(view.snapshot));
     this.drawLegend();
-    this.figures.show(view, this.smoothing);
+    this.figures.show(view, { smoothing: this.smoothing, axis: this.axis, scales: logScales(this.scale) });
     this.scrollBack(view);
   }
 
@@ -163,7 +172,7 @@ export class DashboardPanel {
   private drawLegend(anew = false): void {
     const view = this.hold.shown;
     if (view === null) return;
-    const words = JSON.stringify([runsOf(view), view.runs.map(({ rows, record }) => [rows.length, record.title, record.summary?.accuracy])]);
+    const words = JSON.stringify([runsOf(view), view.runs.map(({ rows, record, evaluations }) => [rows.length, record.title, evaluations])]);
     if (words === this.legendDrawn && !anew) return;
     this.legendDrawn = words;
     const focused = focusedIn(this.legend)?.getAttribute('aria-label') ?? null;
@@ -252,6 +261,19 @@ export class DashboardPanel {
     this.keep();
   }
 
+  /** @param value what charts run over */
+  private runOver(value: string): void {
+    this.axis = CHART_AXES.find((known) => known === value) ?? 'step';
+    this.draw();
+    this.keep();
+  }
+
+  private rescale(value: string): void {
+    this.scale = SCALES.find((known) => known === value) ?? 'linear';
+    this.draw();
+    this.keep();
+  }
+
   private compare(runs: readonly string[]): void {
     this.ask();
     this.host.post({ type: 'compare', runs });
@@ -267,7 +289,7 @@ export class DashboardPanel {
     if (this.snapshot === null) return;
     const { shown } = this.hold;
     const paused = this.hold.has(PAUSED) ? this.stood ?? (shown === null ? null : stepCounts(shown)) : null;
-    this.host.setState({ version: 4, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing, paused, scroll: this.scroll ?? Math.round(window.scrollY) });
+    this.host.setState({ version: 5, axis: this.axis, scale: this.scale, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing, paused, scroll: this.scroll ?? Math.round(window.scrollY) });
   }
 }
 

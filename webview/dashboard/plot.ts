@@ -1,15 +1,17 @@
 /** A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; where points stand is asked of all of them. */
-import { Chart, LinearScale, LineController, LineElement, PointElement, type ChartConfiguration, type ChartDataset } from 'chart.js';
+import { Chart, LinearScale, LineController, LineElement, LogarithmicScale, PointElement, type ChartConfiguration, type ChartDataset } from 'chart.js';
 import { theme } from '../common/theme.ts';
 import { h } from '../common/dom.ts';
 import { decimate, spaced } from './decimate.ts';
 import { drawBefore, drawBehind, placeOf, type Scene } from './drawing.ts';
+import type { Drawn } from './figure.ts';
 import type { FigureSpec } from './figures.ts';
 import { extent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
 import { lookOf } from './looks.ts';
+import { levelScale, linear, logarithmic } from './scales.ts';
 import { trailingMeans, windowOf, type Smoothing } from './smoothing.ts';
 
-Chart.register(LinearScale, LineController, LineElement, PointElement);
+Chart.register(LinearScale, LineController, LineElement, LogarithmicScale, PointElement);
 
 type Data = { x: number; y: number }[];
 
@@ -26,6 +28,7 @@ export class Plot {
   private readonly chart: Chart<'line', Data>;
   private lines: readonly Line[] = [];
   private scene: Scene = { lines: [], boxes: false };
+  private drawn: Pick<Drawn, 'axis' | 'scales'> = { axis: 'step', scales: { x: false, y: false } };
   private active: Place | null = null;
 
   constructor(spec: FigureSpec) {
@@ -40,10 +43,11 @@ export class Plot {
     return this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
   }
 
-  draw(lines: readonly Line[], smoothing: Smoothing): void {
+  draw(lines: readonly Line[], drawn: Drawn): void {
     this.lines = lines;
+    this.drawn = drawn;
     if (pointAt(lines, this.active) === null) this.active = null;
-    this.scene = sceneOf(this.spec, lines, this.smoothed(lines, smoothing));
+    this.scene = sceneOf(this.spec, lines, this.smoothed(lines, drawn.smoothing), drawn.scales.x);
     const fresh = this.configuration();
     this.chart.data = fresh.data;
     this.chart.options = fresh.options ?? {};
@@ -104,15 +108,20 @@ export class Plot {
   }
 
   private configuration(): ChartConfiguration<'line', Data> {
-    const { spec, scene } = this;
+    const { spec, scene, drawn: { axis, scales } } = this;
+    const level = spec.x(axis);
     const text = theme('--vscode-descriptionForeground');
     const grid = theme('--vscode-editorIndentGuide-background1');
     const font = { family: theme('--vscode-font-family'), size: 11 };
     const xs = extent(this.lines, ({ x }) => [x]) ?? { low: 0, high: 1 };
-    const ys = extent(this.lines, ({ y, low, high, box }) => [y, low, high, ...(box === null ? [] : scene.boxes ? [box.low, box.high] : [box.lower, box.upper])], spec.always) ?? { low: 0, high: 1 };
+    const always = scales.y ? spec.always.filter((value) => value > 0) : spec.always;
+    const ys = extent(this.lines, ({ y, low, high, box }) => [y, low, high, ...(box === null ? [] : scene.boxes ? [box.low, box.high] : [box.lower, box.upper])], always) ?? { low: 0, high: 1 };
     // Boxes, points beside each other and points that stand alone need room at the sides.
     const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
-    const margin = scene.boxes || xs.low === xs.high ? 0.6 : roomy ? 0.06 * (xs.high - xs.low) : 0;
+    const apart = this.lines.flatMap(({ points }) => points).length;
+    const half = scene.boxes ? (axis === 'step' ? 0.6 : (0.6 * (xs.high - xs.low)) / Math.max(1, apart)) : 0;
+    const margin = xs.low === xs.high ? 0.6 : scene.boxes ? half : roomy ? 0.06 * (xs.high - xs.low) : 0;
+    const look = { color: text, font };
     const labelled = this.lines.length > 1;
     return {
       type: 'line',
@@ -124,14 +133,12 @@ export class Plot {
         layout: { padding: { top: 6, right: labelled ? 18 : 6 } },
         scales: {
           x: {
-            type: 'linear', min: xs.low - margin, max: xs.high + margin, title: { display: true, text: spec.xAxis, color: text, font },
-            ticks: { color: text, font, precision: 0, maxTicksLimit: 8, maxRotation: 0, includeBounds: margin === 0, callback: (value) => (Number.isInteger(Number(value)) ? spec.formatX(Number(value)) : '') },
-            grid: { display: false }, border: { color: grid },
+            ...(scales.x ? logarithmic(xs, roomy || scene.boxes, level.format, look) : levelScale(xs, margin, axis, level.format, look)),
+            title: { display: true, text: level.title, color: text, font }, grid: { display: false }, border: { color: grid },
           },
           y: {
-            suggestedMin: ys.low, suggestedMax: ys.high, title: { display: true, text: spec.yAxis, color: text, font },
-            ticks: { color: text, font, maxTicksLimit: 5, callback: (value) => spec.formatY(Number(value)) },
-            grid: { color: grid, lineWidth: 0.5 }, border: { display: false },
+            ...(scales.y ? logarithmic(ys, false, spec.formatY, look) : linear(ys, spec.formatY, look)),
+            title: { display: true, text: spec.yAxis, color: text, font }, grid: { color: grid, lineWidth: 0.5 }, border: { display: false },
           },
         },
       },
@@ -144,7 +151,7 @@ export class Plot {
   }
 }
 
-function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null): Scene {
+function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, logX: boolean): Scene {
   const drawn = lines.filter(({ points }) => points.length > 0);
   const boxes = spec.boxes && drawn.length === 1;
   const xs = extent(lines, ({ x }) => [x]);
@@ -160,7 +167,8 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null):
       return {
         line,
         means: size === null ? null : meansOf(points, size),
-        shift: intervals && drawn.length > 1 ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
+        // Where distances grow along the axis, one shift for all would be none or too much.
+        shift: intervals && drawn.length > 1 && !logX ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
         points: kept.flatMap((place, order) => {
           const point = points[place];
           if (point === undefined) return [];

@@ -1,9 +1,9 @@
 /** The figures over training steps. */
 import type { Spread, StepRow } from '../../src/shared/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
-import { numberCell, runCells, runColumns, type FigureSpec } from './figures.ts';
+import { axisCells, axisColumns, axisWords, numberCell, overTraining, runCells, runColumns, type FigureSpec } from './figures.ts';
 import type { LinePoint } from './lines.ts';
-import type { View } from './view.ts';
+import { along, type View } from './view.ts';
 
 interface Measure {
   readonly name: string;
@@ -32,7 +32,7 @@ const RETURN: StepFigure = {
   measures: [measure('Mean return', (row) => row.metrics.meanReturn, to(3)), measure('Episodes', (row) => row.episodes, count)],
 };
 const VARIANCE: StepFigure = {
-  id: 'variance', title: 'Variance of credit within a context', yAxis: 'variance', always: [0],
+  id: 'variance', title: 'Variance of training credit within a context', yAxis: 'variance', always: [0],
   measures: [measure('Variance', (row) => row.credits.variance?.value), measure('Contexts', (row) => row.credits.variance?.contexts, count)],
 };
 const OPTIMISATION: readonly StepFigure[] = [
@@ -87,8 +87,8 @@ export function rolesOf(view: View): readonly string[] {
 export function creditFigure(role: string): FigureSpec {
   const of = (row: StepRow): Spread | null => row.credits.roles.find((found) => found.role === role)?.spread ?? null;
   return figureOf({
-    id: `credit ${role}`, title: `Credit of ${role}`, yAxis: 'credit', formatY: to(2), always: [0],
-    note: 'Boxes from the lower to the upper quartile with the median; lines reach to the lowest and the highest credit.',
+    id: `credit ${role}`, title: `Training credit of ${role}`, yAxis: 'training credit', formatY: to(2), always: [0],
+    note: 'What each step learned from, by the method of the run. Boxes from the lower to the upper quartile with the median; lines reach to the lowest and the highest credit.',
     measures: [
       measure('Median', (row) => of(row)?.middle, to(3)),
       measure('Lower quartile', (row) => of(row)?.lower, to(3)),
@@ -107,35 +107,35 @@ const lowered = (name: string): string => (/^\p{Lu}{2}/u.test(name) ? name : nam
 function figureOf(figure: StepFigure): FigureSpec {
   const { measures, box = null } = figure;
   const [drawn] = measures;
-  const wordsOf = (row: StepRow): readonly string[] => [`step ${count(row.iteration)}`, ...measures.map((each) => `${lowered(each.name)} ${numberCell(each.value(row), each.write).text}`)];
+  const wordsOf = (row: StepRow, place: readonly string[]): readonly string[] => [`step ${count(row.iteration)}`, ...place, ...measures.map((each) => `${lowered(each.name)} ${numberCell(each.value(row), each.write).text}`)];
   return {
     id: figure.id,
     title: figure.title,
     note: figure.note ?? null,
-    xAxis: 'step',
+    x: overTraining,
     yAxis: figure.yAxis,
-    formatX: count,
     formatY: figure.formatY ?? to(4),
     always: figure.always ?? [],
     boxes: box !== null,
     smooth: box === null,
     nothing: 'No step has measured this yet.',
-    lines: (view) => view.runs.map(({ tag, record, rows }, look) => ({
+    lines: (view, axis = 'step') => view.runs.map(({ tag, record, rows, totals }, look) => ({
       label: tag,
       name: record.title,
       look,
       joined: true,
       points: rows.flatMap((row): LinePoint[] => {
         const y = drawn.value(row);
-        if (y === null || y === undefined || !Number.isFinite(y)) return [];
+        const x = along({ rows, totals }, row.iteration, axis);
+        if (x === null || y === null || y === undefined || !Number.isFinite(y)) return [];
         const target = { kind: 'round', run: record.id, phase: 'train', iteration: row.iteration } as const;
-        return [{ x: row.iteration, y, low: null, high: null, box: box?.(row) ?? null, target, words: () => wordsOf(row) }];
+        return [{ x, y, low: null, high: null, box: box?.(row) ?? null, target, words: () => wordsOf(row, axisWords(axis, x)) }];
       }),
     })),
-    table: (view) => ({
-      columns: [...runColumns(view), { name: 'Step', numeric: true }, ...measures.map(({ name }) => ({ name, numeric: true }))],
+    table: (view, axis = 'step') => ({
+      columns: [...runColumns(view), { name: 'Step', numeric: true }, ...axisColumns(axis), ...measures.map(({ name }) => ({ name, numeric: true }))],
       rows: view.runs.flatMap((run) => run.rows.map((row) => ({
-        cells: [...runCells(view, run), numberCell(row.iteration, count), ...measures.map((each) => numberCell(each.value(row), each.write))],
+        cells: [...runCells(view, run), numberCell(row.iteration, count), ...axisCells(axis, along(run, row.iteration, axis)), ...measures.map((each) => numberCell(each.value(row), each.write))],
         target: { kind: 'round', run: run.record.id, phase: 'train', iteration: row.iteration },
       }))),
     }),

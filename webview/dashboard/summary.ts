@@ -1,9 +1,11 @@
 /** What a run achieved and what it cost. */
 import type { DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
-import type { Interval, Ledger, RunSummary } from '../../src/shared/records.ts';
+import { EVALUATION_ROUNDS } from '../../src/shared/evaluationRounds.ts';
+import type { EvaluationKind, Interval, Ledger, RunSummary } from '../../src/shared/records.ts';
 import { remainingWords } from '../../src/shared/times.ts';
 import { h } from '../common/dom.ts';
 import { count, duration, NOT_MEASURED, percent1, percentBounds, points } from '../common/format.ts';
+import type { ShownRun, View } from './view.ts';
 
 const STAGES = { load: 'loading', 'evaluate-before': 'evaluation before', train: 'training', 'evaluate-after': 'evaluation after' } as const;
 
@@ -16,23 +18,29 @@ export function stageWords({ run, live }: DashboardSnapshot): string {
   return `${run.method}, seed ${String(run.seed)}, ${STAGES[live.stage]}, ${place}${remaining === '' ? '' : `, ${remaining}`}`;
 }
 
-/** Accuracy and pass@1, before and after, each with its interval. */
-export function outcomeTable({ run }: DashboardSnapshot): HTMLElement {
-  const summary = run.summary;
+/** Accuracy and pass@1, before and after, each with its interval: what was evaluated before training is known at once, and after a cancel. */
+export function outcomeTable({ runs: [shown] }: View): HTMLElement {
   return h(
     'table',
     { class: 'outcome' },
     h('caption', {}, 'Outcome'),
     h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Measure'), h('th', { scope: 'col' }, 'Before'), h('th', { scope: 'col' }, 'After'), h('th', { scope: 'col' }, 'Difference'))),
-    h('tbody', {}, outcomeRow('Accuracy, greedy', summary?.accuracy), outcomeRow('pass@1, sampled', summary?.passAt1)),
+    h('tbody', {}, ...(['greedy', 'sampled'] as const).map((kind) => outcomeRow(kind, shown))),
   );
 }
 
-function outcomeRow(name: string, values: RunSummary['accuracy'] | undefined): HTMLElement {
-  const before = intervalCell(values?.before ?? null, percent1);
-  const after = intervalCell(values?.after ?? null, percent1);
-  const difference = intervalCell(values?.difference ?? null, points);
-  return h('tr', {}, h('th', { scope: 'row' }, name), ...[before, after, difference].map((cell) => h('td', {}, cell)));
+const MEASURES = { greedy: 'Accuracy, greedy', sampled: 'pass@1, sampled' } as const;
+
+function outcomeRow(kind: EvaluationKind, shown: ShownRun | undefined): HTMLElement {
+  const at = (stage: 'before' | 'after'): Interval | null => {
+    const number = EVALUATION_ROUNDS.find((round) => round.kind === kind && round.stage === stage)?.iteration;
+    return shown?.evaluations.find(({ iteration }) => iteration === number)?.result ?? null;
+  };
+  const before = intervalCell(at('before'), percent1);
+  const after = intervalCell(at('after'), percent1);
+  const summary = shown?.record.summary;
+  const difference = intervalCell((kind === 'greedy' ? summary?.accuracy : summary?.passAt1)?.difference ?? null, points);
+  return h('tr', {}, h('th', { scope: 'row' }, MEASURES[kind]), ...[before, after, difference].map((cell) => h('td', {}, cell)));
 }
 
 function intervalCell(interval: Interval | null, write: (share: number) => string): HTMLElement {

@@ -1,5 +1,6 @@
 /** What the dashboard shows at one moment: the snapshot with the steps of its runs. Nothing here is changed once it is made. */
-import type { DashboardSnapshot, StepWindow } from '../../src/shared/dashboardProtocol.ts';
+import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/dashboardProtocol.ts';
+import type { StoredEvaluation } from '../../src/shared/evaluations.ts';
 import type { RunRecord } from '../../src/shared/records.ts';
 import type { StepRow } from '../../src/shared/stepRows.ts';
 
@@ -9,7 +10,12 @@ export interface ShownRun {
   readonly tag: string;
   readonly record: RunRecord;
   readonly rows: readonly StepRow[];
+  /** What training has cost at the end of each row. */
+  readonly totals: readonly Totals[];
+  readonly evaluations: readonly StoredEvaluation[];
 }
+
+export type Totals = Readonly<Record<Exclude<ChartAxis, 'step'>, number>>;
 
 export interface View {
   readonly snapshot: DashboardSnapshot;
@@ -22,8 +28,30 @@ export type StepsByRun = ReadonlyMap<string, readonly StepRow[]>;
 const TAGS = ['A', 'B', 'C', 'D', 'E', 'F'];
 
 export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
-  const runs = [snapshot.run, ...snapshot.compared].map((record, index) => ({ tag: TAGS[index] ?? '?', record, rows: steps.get(record.id) ?? [] }));
+  const runs = [snapshot.run, ...snapshot.compared].map((record, index): ShownRun => {
+    const rows = steps.get(record.id) ?? [];
+    return { tag: TAGS[index] ?? '?', record, rows, totals: totalsOf(rows), evaluations: snapshot.evaluations[index] ?? [] };
+  });
   return { snapshot, runs };
+}
+
+/** What training has cost at the end of each step: its own sampling and updates, no evaluation. */
+export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
+  let total: Totals = { tokens: 0, calls: 0, time: 0 };
+  return rows.map(({ cost, metrics }) => {
+    total = {
+      tokens: total.tokens + cost.tokens.prompt + cost.tokens.completion,
+      calls: total.calls + cost.evaluatorCalls,
+      time: total.time + metrics.generateSeconds + metrics.trainSeconds,
+    };
+    return total;
+  });
+}
+
+/** Where the end of a step stands on an axis, step 0 being the beginning; null while what it cost is not known here. */
+export function along({ rows, totals }: Pick<ShownRun, 'rows' | 'totals'>, step: number, axis: ChartAxis): number | null {
+  if (axis === 'step' || step === 0) return step;
+  return rows[step - 1]?.iteration === step ? totals[step - 1]?.[axis] ?? null : null;
 }
 
 /** How many steps of each run a view shows. */
@@ -33,7 +61,7 @@ export function stepCounts({ runs }: View): readonly number[] {
 
 /** The view as it was when it showed so many steps of each run. */
 export function asItStood(view: View, counts: readonly number[]): View {
-  return { ...view, runs: view.runs.map((run, index) => ({ ...run, rows: run.rows.slice(0, counts[index]) })) };
+  return { ...view, runs: view.runs.map((run, index) => ({ ...run, rows: run.rows.slice(0, counts[index]), totals: run.totals.slice(0, counts[index]) })) };
 }
 
 /** The steps with a window added; as they were where it does not go on from their end. */

@@ -6,11 +6,14 @@ import { decimate, spaced } from '../../../webview/dashboard/decimate.ts';
 import { Hold } from '../../../webview/dashboard/hold.ts';
 import { extent, lastPlace, moved, nearestIndex, type Line, type LinePoint } from '../../../webview/dashboard/lines.ts';
 import { lookOf } from '../../../webview/dashboard/looks.ts';
-import { accuracyFigure, compact, paretoFigure, paretoFront } from '../../../webview/dashboard/outcomeFigures.ts';
+import { compact } from '../../../webview/dashboard/axes.ts';
+import { logged } from '../../../webview/dashboard/logScale.ts';
+import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
+import { levelScale, logarithmic, logTick, logTicks } from '../../../webview/dashboard/scales.ts';
 import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
 import { trailingMeans, windowOf } from '../../../webview/dashboard/smoothing.ts';
-import { asItStood, onlyRuns, plainTitle, stepCounts, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
-import { interval, outcome, record, row, view } from './dashboardFixture.ts';
+import { along, asItStood, onlyRuns, plainTitle, stepCounts, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
+import { interval, outcome, record, row, SUMS, view } from './dashboardFixture.ts';
 
 const point = (x: number, y = 0): LinePoint => ({ x, y, low: null, high: null, box: null, target: { kind: 'run', run: 'r' }, words: () => [] });
 const line = (...xs: readonly number[]): Line => ({ label: '', name: '', look: 0, joined: true, points: xs.map((x) => point(x)) });
@@ -148,7 +151,7 @@ test('the Pareto front holds what no other run beats, equals among them', () => 
   assert.deepEqual(paretoFront([worse, good, beaten, same, cheap]).map(({ run }) => run), ['cheap', 'good', 'same']);
   assert.deepEqual(paretoFront([]), []);
   const shown = view([['good', []]], [worse, good, cheap]);
-  const figure = paretoFigure();
+  const figure = paretoFigure(SUMS);
   const points = figure.lines(shown)[0]?.points ?? [];
   assert.deepEqual(points.map(({ x, look, label, target }) => [x, look, label, target]), [
     [0, -1, 'c3, seed 1', { kind: 'run', run: 'cheap' }],
@@ -157,6 +160,90 @@ test('the Pareto front holds what no other run beats, equals among them', () => 
   ]);
   assert.deepEqual(figure.table(shown).rows.map(({ cells }) => [cells[0]?.raw, cells.at(-1)?.raw]), [['Title of cheap', 'yes'], ['A: Title of good', 'yes'], ['Title of worse', 'no']]);
   assert.deepEqual([0, 830, 999, 1000, 12_345, 999_499, 999_500, 1_230_000].map(compact), ['0', '830', '999', '1k', '12.3k', '999k', '1M', '1.23M']);
+});
+
+test('each task has a front of its own, on which no run of another task stands', () => {
+  const code = { key: 'code', label: 'code' };
+  // The run of the other task beats every run in both: on one front it would be alone.
+  const outcomes = [outcome('a', 100, 0.5), outcome('b', 300, 0.6), { ...outcome('c', 50, 0.9), task: code }];
+  const shown = view([['c', []]], outcomes);
+  assert.deepEqual(tasksOf(shown), [code, SUMS], 'that of the shown run first');
+  const fronts = tasksOf(shown).map((task) => paretoFigure(task).lines(shown)[0]?.front);
+  assert.deepEqual(fronts, [[{ x: 50, y: 0.9 }], [{ x: 100, y: 0.5 }, { x: 300, y: 0.6 }]]);
+  assert.deepEqual(tasksOf(shown).map((task) => [paretoFigure(task).title, paretoFigure(task).latest(shown)]), [['Accuracy against cost: code', '1 run'], ['Accuracy against cost: sums', '2 runs']]);
+  assert.equal(new Set(tasksOf(shown).map((task) => paretoFigure(task).id)).size, 2);
+  const other = { key: 'elsewhere', label: 'sums' };
+  assert.deepEqual(tasksOf(view([], [outcome('a', 1, 0.5), { ...outcome('b', 1, 0.5), task: other }])).map(({ label }) => label), ['sums', 'sums (2)']);
+  // What is cheap in tokens may be dear in time.
+  const [quick, dear] = [{ ...outcome('quick', 200, 0.5), seconds: 1 }, { ...outcome('dear', 100, 0.5), seconds: 9 }];
+  assert.deepEqual((['step', 'tokens', 'calls', 'time'] as const).map((axis) => paretoFront([quick, dear], axis).map(({ run }) => run)), [['dear'], ['dear'], ['dear'], ['quick']]);
+  assert.deepEqual(paretoFigure(SUMS).lines(view([], [quick, dear]), 'time')[0]?.points.map(({ x }) => x), [1, 9]);
+});
+
+test('charts run over steps, or over what training cost up to them', () => {
+  const shown = view([['a', [row(1), row(2, { generateSeconds: 5, trainSeconds: 2 }), row(3)]]]);
+  const figure = returnFigure();
+  const xs = (axis: 'step' | 'tokens' | 'calls' | 'time'): (number | undefined)[] => figure.lines(shown, axis)[0]?.points.map(({ x }) => x) ?? [];
+  // A step of 240 tokens, 8 calls and 2 + 1 seconds, the second one of 5 + 2.
+  assert.deepEqual([xs('step'), xs('tokens'), xs('calls'), xs('time')], [[1, 2, 3], [240, 480, 720], [8, 16, 24], [3, 10, 13]]);
+  assert.deepEqual(figure.lines(shown, 'calls')[0]?.points[1]?.words().slice(0, 2), ['step 2', '16 evaluator calls']);
+  assert.deepEqual(figure.table(shown, 'time').columns.map(({ name }) => name), ['Step', 'Time so far', 'Mean return', 'Episodes']);
+  assert.deepEqual(figure.table(shown, 'time').rows[1]?.cells.map(({ text }) => text), ['2', '10 s', '0.500', '8']);
+  const [run] = shown.runs;
+  assert.ok(run);
+  assert.deepEqual([along(run, 0, 'tokens'), along(run, 3, 'tokens'), along(run, 4, 'tokens'), along(run, 4, 'step')], [0, 720, null, 4]);
+  assert.deepEqual(asItStood(shown, [2]).runs[0]?.totals.length, 2);
+});
+
+test('evaluations stand where the training before them ended, complete or not the run', () => {
+  const evaluations = [
+    { iteration: 1, step: 0, kind: 'greedy' as const, result: interval(0.25) }, { iteration: 7, step: 2, kind: 'greedy' as const, result: interval(0.5) },
+    { iteration: 8, step: 2, kind: 'sampled' as const, result: interval(0.4) }, { iteration: 11, step: 4, kind: 'greedy' as const, result: interval(0.6) },
+  ];
+  const base = view([[record('a', { status: 'cancelled', plannedSteps: 9, steps: 2 }), [row(1), row(2)]]]);
+  const shown = { ...base, runs: base.runs.map((run) => ({ ...run, evaluations })) };
+  const figure = accuracyFigure('greedy');
+  assert.deepEqual(figure.lines(shown)[0]?.points.map(({ x, y }) => [x, y]), [[0, 0.25], [2, 0.5], [4, 0.6]]);
+  // What step 4 cost has not arrived yet.
+  assert.deepEqual(figure.lines(shown, 'tokens')[0]?.points.map(({ x, y }) => [x, y]), [[0, 0.25], [480, 0.5]]);
+  assert.deepEqual(figure.lines(shown)[0]?.points[1]?.words(), ['after step 2', '50.0 % [40.0, 60.0], n = 50']);
+  assert.deepEqual(figure.table(shown).rows.map(({ cells }) => cells.slice(0, 3).map(({ text }) => text)), [['before', '0', '25.0 %'], ['after step 2', '2', '50.0 %'], ['after step 4', '4', '60.0 %'], ['after', '9', 'not measured']]);
+  assert.deepEqual(figure.table(shown).rows.map(({ target }) => target.kind === 'round' && target.iteration), [1, 7, 11, 3]);
+  assert.equal(figure.latest(shown), '60.0 %');
+});
+
+test('a logarithmic axis leaves zeros out and says how many; one with negative values stays linear and says so', () => {
+  const both = { x: true, y: true };
+  const zeros: Line = { ...line(), points: [{ ...point(0, 0.5), low: -0.1, high: 0.7 }, { ...point(10, 0), low: null, high: null }, { ...point(20, 0.25), low: -0.1, high: 0.7 }] };
+  const found = logged([zeros], both);
+  assert.deepEqual(found.scales, both);
+  assert.deepEqual(found.lines[0]?.points.map(({ x, y, low, high }) => [x, y, low, high]), [[20, 0.25, 0, 0.7]]);
+  assert.equal(found.note, '2 points at 0 cannot be shown on a logarithmic axis.');
+  const negative = logged([{ ...line(), points: [point(1, -1), point(2, 1)] }], both);
+  assert.deepEqual([negative.scales, negative.note, negative.lines[0]?.points.length], [{ x: true, y: false }, 'An axis stays linear: not all of its values are positive.', 2]);
+  assert.deepEqual(logged([zeros], { x: false, y: false }), { lines: [zeros], scales: { x: false, y: false }, note: null });
+  // One point has no cost, the other no accuracy: nothing would be left.
+  assert.deepEqual(logged([{ ...line(), points: [point(0, 1), point(1, 0)] }], both).scales, { x: false, y: false });
+  assert.deepEqual(logged([line()], both).note, null);
+  const fronted: Line = { ...line(0, 5), points: [point(0, 0.5), point(5, 0.6)], front: [{ x: 0, y: 0.5 }, { x: 5, y: 0.6 }] };
+  assert.deepEqual(logged([fronted], { x: true, y: false }).lines[0]?.front, [{ x: 5, y: 0.6 }]);
+});
+
+test('ticks name what they stand for, whatever the scale', () => {
+  const look = { color: '', font: { family: '', size: 11 } };
+  assert.deepEqual([logTicks(1, 100), logTicks(3, 60), logTicks(0.25, 1), logTicks(1, 1e12)], [[1, 2, 5, 10, 20, 50, 100], [5, 10, 20, 50], [0.4, 0.6, 0.8, 1], [1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e12]]);
+  for (const [low, high] of [[0.5, 0.7], [7, 8], [1e-7, 3e-3], [4321, 8640]] as const) {
+    const ticks = logTicks(low, high);
+    assert.ok(ticks.length >= 2 && ticks.length <= 8 && ticks.every((tick, index) => tick >= low && tick <= high && tick > (ticks[index - 1] ?? 0)), JSON.stringify(ticks));
+  }
+  assert.deepEqual([logTick(2e-5, (value) => value.toFixed(2)), logTick(0.02, (value) => value.toFixed(2))], ['2e-5', '0.02']);
+  const wide = logarithmic({ low: 1, high: 1000 }, false, String, look);
+  assert.deepEqual([wide.min, wide.max], [1, 1000]);
+  const alone = logarithmic({ low: 8, high: 8 }, false, String, look);
+  assert.deepEqual([alone.min, alone.max], [4, 16]);
+  const steps = levelScale({ low: 1, high: 4 }, 0.6, 'step', String, look);
+  assert.deepEqual([1, 1.5, 4].map((value) => steps.ticks.callback(value)), ['1', '', '4']);
+  assert.equal(levelScale({ low: 0, high: 4 }, 0, 'time', String, look).ticks.callback(1.5), '1.5');
 });
 
 test('a copy holds what the table holds, quoted, and nothing that a spreadsheet would run', () => {

@@ -1,6 +1,7 @@
 /** Views of the dashboard made of numbers. */
-import type { DashboardSnapshot, RunOutcome } from '../../../src/shared/dashboardProtocol.ts';
+import type { DashboardSnapshot, RunOutcome, RunTask } from '../../../src/shared/dashboardProtocol.ts';
 import type { Interval, RunRecord, StepMetrics } from '../../../src/shared/records.ts';
+import { evaluationsOf } from '../../../src/shared/evaluations.ts';
 import { spreadOf, type StepRow } from '../../../src/shared/stepRows.ts';
 import { viewOf, type View } from '../../../webview/dashboard/view.ts';
 
@@ -20,13 +21,15 @@ export function record(id: string, changes: Partial<RunRecord> = {}): RunRecord 
   return { id, method: 'c3', seed: 1, status: 'done', createdAt: '2026-01-01T00:00:00.000Z', finishedAt: null, plannedSteps: 3, steps: 3, title: `Title of ${id}`, summary: null, ...changes };
 }
 
+export const SUMS: RunTask = { key: 'sums', label: 'sums' };
+
 export function outcome(run: string, tokens: number, accuracy: number): RunOutcome {
-  return { run, title: `Title of ${run}`, method: 'c3', seed: 1, tokens, accuracy: interval(accuracy) };
+  return { run, title: `Title of ${run}`, method: 'c3', seed: 1, task: SUMS, tokens, calls: tokens / 10, seconds: tokens / 100, accuracy: interval(accuracy) };
 }
 
 export function view(runs: readonly (readonly [string | RunRecord, readonly StepRow[]])[], outcomes: readonly RunOutcome[] = []): View {
   const records = runs.map(([run]) => (typeof run === 'string' ? record(run) : run));
   const [first, ...compared] = records;
-  const snapshot: DashboardSnapshot = { runs: [], run: first ?? record('none'), status: 'done', compared, ledger: null, outcomes, live: null };
+  const snapshot: DashboardSnapshot = { runs: [], run: first ?? record('none'), status: 'done', compared, evaluations: records.map((one) => evaluationsOf(one, [])), ledger: null, outcomes, live: null };
   return viewOf(snapshot, new Map(runs.map(([, rows], index) => [records[index]?.id ?? '', rows])));
 }
