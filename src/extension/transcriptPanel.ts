@@ -1,12 +1,12 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
-import { CancellationTokenSource, commands, window, type WebviewPanel } from 'vscode';
+import { commands, window, type WebviewPanel } from 'vscode';
 import { estimatesOf } from '../report/estimates.ts';
 import { AS_RECORDED } from '../shared/continuation.ts';
-import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { C3Error, messageOf } from '../shared/errors.ts';
 import { NO_FILTER as ALL_CASES } from '../shared/taxonomy.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
 import { drawsOf } from '../shared/draws.ts';
-import type { BucketView, Message } from '../shared/records.ts';
+import type { Message } from '../shared/records.ts';
 import { protocolReader, type ProtocolReader } from './protocolReader.ts';
 import {
   isTranscriptToHost,
@@ -14,7 +14,6 @@ import {
   type DrawnBucket,
   type MarkedRow,
   type MessageDetail,
-  type ReplayState,
   type RowPlace,
   type TranscriptFilter,
   type TranscriptFromHost,
@@ -26,6 +25,7 @@ import type { StoreReader } from '../store/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import { costliestMessage } from './costliest.ts';
 import { Disposables } from './disposables.ts';
+import { PanelReplay } from './panelReplay.ts';
 import type { Services } from './services.ts';
 import { replayDefaults } from './settings.ts';
 import { targetOf } from './transcriptOutline.ts';
@@ -33,6 +33,7 @@ import { isOpen } from './transcriptFilter.ts';
 import { TranscriptReading, type ClassMembers } from './transcriptReading.ts';
 import { remembering, VerificationMarks } from './verificationMarks.ts';
 import { WebviewDoor } from './webviewDoor.ts';
+import { whyLost } from './whyLost.ts';
 
 /** Request buckets shown for one message, newest first. */
 const REQUESTS_SHOWN = 12;
@@ -64,8 +65,7 @@ export class TranscriptPanel {
   /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
   private asked = 0;
   private protocols: ProtocolReader | null = null;
-  private replay: ReplayState | null = null;
-  private cancellation: CancellationTokenSource | null = null;
+  private readonly replay: PanelReplay;
   /** The messages whose branches are compared. */
   private compared: { readonly left: number; readonly right: number } | null = null;
   /** The lowest-credit message, and the one of whose episode it was: while it is selected, that episode is meant. */
@@ -79,11 +79,9 @@ export class TranscriptPanel {
     this.door = new WebviewDoor(panel, 'transcript', services, isTranscriptToHost, (message) => { this.guarded(() => { this.receive(message); }); });
     this.disposables.add(services.store.onDidChange(() => { this.guarded(() => { this.refresh(); }); }));
     this.disposables.add(services.comparing.onDidMark((message) => { this.door.post({ type: 'marked', message }); }));
-    this.disposables.add(services.engine.onReplayProgress((progress) => {
-      if (this.replay?.status === 'running' && progress.message === this.replay.message) this.tellReplay({ ...this.replay, bucket: progress.bucket, done: progress.done, total: progress.total });
-    }));
+    this.replay = new PanelReplay(services, (state) => { this.door.postNewest({ type: 'replay', state }); });
     panel.onDidDispose(() => {
-      this.cancellation?.cancel();
+      this.replay.dispose();
       this.disposables.dispose();
     });
   }
@@ -140,7 +138,8 @@ export class TranscriptPanel {
   /** Replays a message with the defaults of the settings. */
   replayMessage(message: number): void {
     const { alternatives, replays } = replayDefaults();
-    this.guarded(() => { this.startReplay({ type: 'replay', message, alternatives, replays, text: null, independent: false, continuation: AS_RECORDED }); });
+    const sampled = { text: null, independent: false, continuation: AS_RECORDED };
+    this.guarded(() => { this.replay.start({ message, alternatives, replays, ...sampled }); });
   }
 
   private receive(message: TranscriptToHost): void {
@@ -149,14 +148,16 @@ export class TranscriptPanel {
       case 'filter': this.change(message); break;
       case 'rows': this.rows(message.revision, message.offset); break;
       case 'detail': this.door.post({ type: 'detail', id: message.id, detail: this.detail(message.message) }); break;
+      case 'why': this.door.post({ type: 'why', id: message.id, why: whyLost(this.reader(), message.message) }); break;
       case 'locate': this.locate(message.message); break;
       case 'selected': this.selected = message.message; break;
       case 'replay': this.startReplay(message); break;
+      case 'settle': this.replay.settle(message.message, message.replays); break;
       case 'verify': void this.services.verifier.verify(message.message); break;
       case 'exportReport':
       case 'copyLink': void commands.executeCommand(`c3.${message.type}`, { message: message.message }); break;
       case 'chooseModel': this.later(this.chooseModel()); break;
-      case 'cancelReplay': this.cancellation?.cancel(); break;
+      case 'cancelReplay': this.replay.cancel(); break;
       case 'goToCostliest': this.goToCostliestMessage(); break;
       case 'locateRow': this.locateRow(message.revision, message.index); break;
       case 'search': if (message.revision === this.revision) this.door.post({ type: 'found', revision: this.revision, hits: this.reading().search(this.reader(), message.query) }); break;
@@ -271,7 +272,7 @@ export class TranscriptPanel {
       layout: { revision: this.revision, ...reading.sizes, places, near },
       selected: this.selected,
       defaults: { ...replayDefaults(), unavailable: this.services.engine.unavailable() },
-      replay: this.replay,
+      replay: this.replay.state,
       filter: this.filter,
       choices: { roles: rolesOf(header), labels: reader.labelNames(this.target.run) },
       marked: this.services.comparing.marked,
@@ -350,38 +351,10 @@ export class TranscriptPanel {
   }
 
   private startReplay({ message, alternatives, replays, text, independent, continuation }: ReplayMessage): void {
-    if (this.replay?.status === 'running') return;
-    const client = this.services.engine.client();
-    const cancellation = new CancellationTokenSource();
-    this.cancellation = cancellation;
-    this.tellReplay({ message, status: 'running', bucket: null, done: 0, total: 0, error: null });
-    client.replay({ message, alternatives, replays, text, independent, continuation }, cancellation.token).then(
-      // Cancelled while the proof was made, it answers with all that was replayed.
-      (bucket) => { this.endReplay(cancellation.token.isCancellationRequested ? 'cancelled' : 'done', bucket, null); },
-      (error: unknown) => {
-        if (error instanceof CancelledError) this.endReplay('cancelled', null, null);
-        else {
-          this.services.log.error(messageOf(error));
-          this.endReplay('failed', null, messageOf(error));
-        }
-      },
-    );
+    this.replay.start({ message, alternatives, replays, text, independent, continuation });
   }
 
-  private endReplay(status: 'done' | 'cancelled' | 'failed', bucket: BucketView | null, error: string | null): void {
-    this.cancellation?.dispose();
-    this.cancellation = null;
-    if (this.replay === null) return;
-    this.tellReplay({ ...this.replay, status, bucket: bucket ?? this.replay.bucket, error });
-    this.services.store.touch();
-  }
-
-  private tellReplay(state: ReplayState): void {
-    this.replay = state;
-    this.door.postNewest({ type: 'replay', state });
-  }
-
-  /** A failure is told in the panel itself. */
+  /** A failure is shown in the panel itself. */
   private guarded(work: () => void): void {
     try {
       work();

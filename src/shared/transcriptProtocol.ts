@@ -10,8 +10,10 @@ import type { MessageEstimate } from './estimates.ts';
 import { anyOf, integer, list, literal, nullable, object, text, TEXT_LIMIT, type Guarded } from './guard.ts';
 import type { Comparison } from './comparison.ts';
 import type { Draws } from './draws.ts';
-import type { ProtocolGraph } from './protocolGraph.ts';
 import type { Headline } from './headline.ts';
+import { SETTLE_LIMITS } from './settle.ts';
+import type { ProtocolGraph } from './protocolGraph.ts';
+import type { WhyLost } from './whyLost.ts';
 import type { BucketView, FinishReason, Message, VerificationMark } from './records.ts';
 
 /** Rows in one window. */
@@ -99,8 +101,9 @@ export const isTranscriptState = object({
   query: text(QUERY_LIMIT),
   /** Whether messages are shown to the letter. */
   asWritten: literal(true, false),
-  /** Whether the keys and hashes of a message are open. */
+  /** Whether the keys and hashes of a message, and why an episode was lost, are open. */
   keysOpen: literal(true, false),
+  whyOpen: literal(true, false),
   compared: nullable(isPair),
   /** Null while nothing has been drawn. */
   top: nullable(isTop),
@@ -205,6 +208,8 @@ export interface ReplayState {
   readonly done: number;
   readonly total: number;
   readonly error: string | null;
+  /** What it may spend, and spent, where it is to settle the message's credit; null for any other. */
+  readonly settle: { readonly most: number; readonly spent: number | null } | null;
 }
 
 /** A bucket with how the continuations in it drew their random numbers; null where there are none to compare. */
@@ -276,6 +281,8 @@ export type TranscriptFromHost =
   | { readonly type: 'changed' }
   | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly MarkedRow[] }
   | { readonly type: 'detail'; readonly id: number; readonly detail: MessageDetail }
+  /** Why the episode of the message was lost; null where it was not. */
+  | { readonly type: 'why'; readonly id: number; readonly why: WhyLost | null }
   | { readonly type: 'reveal'; readonly place: RowPlace }
   | { readonly type: 'replay'; readonly state: ReplayState }
   /** The answer to `chooseModel`; none comes where the question was left. */
@@ -292,6 +299,8 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('locate'), message: integer() }),
   object({ type: literal('rows'), revision: integer(), offset: integer() }),
   object({ type: literal('detail'), id: integer(), message: integer() }),
+  // Why the episode of a message was lost.
+  object({ type: literal('why'), id: integer(), message: integer() }),
   object({ type: literal('selected'), message: nullable(integer()) }),
   object({
     type: literal('replay'),
@@ -308,6 +317,8 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('verify'), message: integer() }),
   object({ type: literal('exportReport', 'copyLink'), message: integer() }),
   object({ type: literal('cancelReplay') }),
+  // Replay a message until its credit is decided, with at most so many replays.
+  object({ type: literal('settle'), message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) }),
   // Where a row stands, to bring it into sight.
   object({ type: literal('locateRow'), revision: integer(), index: integer() }),
   // Select the lowest-credit message, or the clearest candidate.

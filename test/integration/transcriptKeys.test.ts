@@ -83,8 +83,8 @@ scenario('the keyboard goes to Cancel with the start, stays there while progress
   const item = transcript.getByRole('region', { name: 'Replayed alternatives' }).first().getByRole('listitem').nth(1);
   const show = item.getByRole('button', { name: 'show' });
   await show.focus();
-  const figures = await item.locator('.behind').first().innerText();
-  await eventually('other figures', async () => (await item.locator('.behind').first().innerText()) !== figures, 60_000);
+  const figures = await item.locator('.figures').innerText();
+  await eventually('other figures', async () => (await item.locator('.figures').innerText()) !== figures, 60_000);
   assert.ok(await hasFocus(show), 'the keyboard stays on the button of an alternative');
   await tabTo(workbench, cancel, 'Shift+Tab');
   await workbench.screenshot('replay-cancel');

@@ -1,14 +1,17 @@
-/** The alternatives of one bucket: text, returns, leave-one-out credit, cost and whether re-execution gave the same bytes. */
+/** The alternatives of one bucket, equal ones once: text, returns, credit, cost and whether re-execution gave the same bytes. */
 import { continuationWords, ownWords } from '../../src/shared/continuation.ts';
 import { DRAWS_WORDS, type Draws } from '../../src/shared/draws.ts';
 import type { Alternative, BucketView } from '../../src/shared/records.ts';
 import { beginning } from '../../src/shared/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';
-import { bounds, count, NOT_MEASURED, returnText } from '../common/format.ts';
+import { count, NOT_MEASURED, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
+import { term } from '../common/term.ts';
 import { verificationBadge } from '../common/verificationBadge.ts';
+import { basis, verdictWords } from './creditFact.ts';
+import { equalAlternatives, worstMark, type Equal } from './equalAlternatives.ts';
 import { meanReturn } from './replayWords.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */
@@ -22,7 +25,7 @@ export class BucketList {
   private readonly list = h('ol', { class: 'alternatives' });
   private readonly note = h('span', { class: 'bucket-note' });
   private readonly other = h('p', { class: 'other-distribution' });
-  private readonly items = new Map<number, { readonly drawn: string; readonly element: HTMLElement }>();
+  private readonly items = new Map<string, { readonly drawn: string; readonly element: HTMLElement }>();
   private readonly unfolded = new Set<number>();
   private readonly message: number;
   private readonly replayed: boolean;
@@ -34,9 +37,9 @@ export class BucketList {
     this.replayed = bucket.origin === 'request';
     this.open = open;
     const title = bucket.origin === 'training' ? 'Alternatives in the run' : 'Replayed alternatives';
-    // Every figure carries its own words for a screen reader.
-    const captions = h('div', { class: 'captions', 'aria-hidden': 'true' }, h('span', {}, 'Returns'), h('span', {}, 'Credit'));
-    this.element = h('section', { class: 'bucket', 'aria-label': title }, h('h3', {}, title, ' ', this.note), this.other, captions, this.list);
+    const captions = h('div', { class: 'captions' }, h('span', {}, term('return', 'Returns')), h('span', {}, term('credit', 'Credit')));
+    const heading = h('h3', {}, this.replayed ? term('replay', 'Replayed') : 'Alternatives', this.replayed ? ' alternatives ' : ' in the run ', this.note);
+    this.element = h('section', { class: 'bucket', 'aria-label': title }, heading, this.other, captions, this.list);
     this.update(bucket, draws);
   }
 
@@ -47,33 +50,39 @@ export class BucketList {
     this.other.textContent = continuation === null ? '' : `${continuationWords(continuation)}. ${ownWords(continuation)}`;
     const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
     const { length } = bucket.alternatives;
+    const groups = equalAlternatives(bucket.alternatives);
+    const different = groups.length === length ? count(length) : `${count(groups.length)} different of ${count(length)}`;
     const further = bucket.omitted === undefined ? '' : ` of ${count(length + bucket.omitted)} shown, the others in the tree`;
-    this.note.textContent = `${count(length)}${further} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`}`;
-    bucket.alternatives.forEach((alternative, place) => {
-      const drawn = JSON.stringify(alternative);
-      const present = this.items.get(alternative.decision);
-      const element = present?.drawn === drawn ? present.element : renewed(present?.element, this.item(alternative));
+    const drawn = this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`;
+    this.note.textContent = `${different}${further} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${drawn}`;
+    groups.forEach((group, place) => {
+      const { key } = group;
+      const state = JSON.stringify([place, group.all]);
+      const present = this.items.get(key);
+      const element = present?.drawn === state ? present.element : renewed(present?.element, this.item(group, place + 1));
       const there = this.list.children[place] ?? null;
       if (there !== element) this.list.insertBefore(element, there);
-      this.items.set(alternative.decision, { drawn, element });
+      this.items.set(key, { drawn: state, element });
     });
   }
 
-  private item(alternative: Alternative): HTMLElement {
-    const own = alternative.decision === this.message;
+  private item(group: Equal, number: number): HTMLElement {
+    const { first, all } = group;
+    const own = all.some(({ decision }) => decision === this.message);
     const tags = h(
       'span',
       { class: 'tags' },
+      all.length > 1 ? h('span', { class: 'tag copies', title: `Sampled ${count(all.length)} times` }, `×${count(all.length)}`) : null,
       own ? h('span', { class: 'tag' }, 'this message') : null,
-      alternative.original && !own ? h('span', { class: 'tag' }, 'original') : null,
-      alternative.finish === 'typed' ? h('span', { class: 'tag' }, 'typed') : null,
-      alternative.finish === 'length' ? h('span', { class: 'tag cut' }, 'cut off') : null,
+      !own && all.some(({ original }) => original) ? h('span', { class: 'tag' }, 'original') : null,
+      first.finish === 'typed' ? h('span', { class: 'tag' }, 'typed') : null,
+      first.finish === 'length' ? h('span', { class: 'tag cut' }, 'cut off') : null,
     );
     return h(
       'li',
-      { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${String(alternative.index + 1)}` },
-      h('span', { class: 'number' }, String(alternative.index + 1)),
-      h('div', { class: 'alternative-body' }, h('div', { class: 'words' }, this.words(alternative), own ? null : this.opener(alternative.decision)), tags, figures(alternative, this.replayed)),
+      { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${String(number)}` },
+      h('span', { class: 'number' }, String(number)),
+      h('div', { class: 'alternative-body' }, h('div', { class: 'words' }, this.words(first), own ? null : this.opener(first.decision)), tags, figures(group, this.replayed)),
     );
   }
 
@@ -104,26 +113,30 @@ export class BucketList {
 
 /** The item with its new tags and figures. Its words and buttons stay: one of them may have the keyboard, or be half pressed. */
 function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElement {
-  for (const part of present === undefined ? [] : ['.tags', '.figures']) {
+  for (const part of present === undefined ? [] : ['.number', '.tags', '.figures']) {
     const next = fresh.querySelector(part);
     if (next !== null) present?.querySelector(part)?.replaceWith(next);
   }
+  present?.setAttribute('aria-label', fresh.getAttribute('aria-label') ?? '');
   return present ?? fresh;
 }
 
-/** Returns, credit and what stands behind them; the same columns in every alternative. */
-function figures(alternative: Alternative, replayed: boolean): HTMLElement {
-  const { credit, returns, evaluatorCalls, verification } = alternative;
-  // A message of the run is verified when somebody asks for it; a replay always says where it stands.
-  const mark = verification === null || (!replayed && verification.state === 'unverified') ? null : verification;
-  const interval = credit === null ? 'credit not measured' : `${bounds(credit.low, credit.high) ?? 'no interval'}, n = ${count(credit.n)}`;
-  const cost = `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
+/** Returns, credit and what is behind them; the same columns in every alternative. */
+function figures(group: Equal, replayed: boolean): HTMLElement {
+  const { credit } = group.first;
+  const returns = group.all.flatMap((alternative) => alternative.returns);
+  const calls = group.all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
+  const worst = worstMark(group);
+  // A message of the run is verified when somebody asks for it; a replay always says where it is.
+  const mark = worst === null || (!replayed && worst.state === 'unverified') ? null : worst;
+  const measured = credit !== null && credit.verdict !== 'alone';
   return h(
     'div',
     { class: 'figures' },
     h('span', { class: 'marks' }, ...marks(returns), h('span', { class: 'mean' }, returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns)))),
     creditCell(credit),
-    h('span', { class: 'muted behind' }, `${interval} · ${cost}`, mark === null ? null : ' · ', mark === null ? null : verificationBadge(mark)),
+    credit === null ? h('span', { class: 'behind muted' }, 'credit not measured') : h('span', { class: 'behind' }, verdictWords(credit)),
+    h('span', { class: 'muted behind' }, ...(measured ? [...basis(credit, false), `, ${count(calls)} here`] : [`${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}`]), mark === null ? null : ' · ', mark === null ? null : verificationBadge(mark)),
     mark?.state === 'different' || mark?.state === 'notComparable' ? h('span', { class: 'muted behind', 'aria-hidden': 'true' }, mark.detail) : null,
   );
 }

@@ -1,14 +1,17 @@
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import type { Draws } from '../../src/shared/draws.ts';
+import type { Headline } from '../../src/shared/headline.ts';
 import type { BucketView } from '../../src/shared/records.ts';
 import type { MessageDetail, ReplayDefaults, ReplayState, TranscriptHeader } from '../../src/shared/transcriptProtocol.ts';
-import { creditCell } from '../common/creditBar.ts';
+import type { WhyLost } from '../../src/shared/whyLost.ts';
 import { h, replace } from '../common/dom.ts';
-import { bounds, count, NOT_MEASURED } from '../common/format.ts';
+import { count } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
 import { copyAsWritten, shownText } from '../common/shownText.ts';
+import { term } from '../common/term.ts';
 import { divider } from '../common/toolkit.ts';
 import { BucketList } from './alternatives.ts';
+import { CreditFact } from './creditFact.ts';
 import { EstimatesView } from './estimates.ts';
 import { fact } from './fact.ts';
 import type { ReplayFields } from './drafts.ts';
@@ -17,10 +20,14 @@ import { shownKey } from './keys.ts';
 import { KeysAndHashes } from './keysAndHashes.ts';
 import { MessageText, type TextLook } from './messageText.ts';
 import { ReplayForm, type ReplayRequest } from './replayForm.ts';
+import { SettleControl } from './settle.ts';
+import { WhyView } from './why.ts';
 
 export interface DetailEvents {
   replay(message: number, request: ReplayRequest): void;
   cancelReplay(): void;
+  /** Replay a message until its credit is decided, with at most so many replays. */
+  settle(message: number, replays: number): void;
   /** Execute the message's replays again and compare. */
   verify(message: number): void;
   /** Ask for the folder of another model. */
@@ -40,9 +47,15 @@ export interface DetailEvents {
 export class DetailPane {
   readonly element = h('section', { class: 'detail', 'aria-label': 'Message', tabindex: -1 });
   private readonly events: DetailEvents;
+  private readonly body = h('div', { class: 'detail-body' });
+  private readonly whyView: WhyView;
   private form: ReplayForm | null = null;
   private shown: number | null = null;
-  private readonly facts = h('dl', { class: 'facts' });
+  private readonly returned = h('span', {});
+  private credit: CreditFact | null = null;
+  private settle: SettleControl | null = null;
+  /** The credit of the message on screen. */
+  private headline: Headline | null = null;
   private readonly keys: KeysAndHashes;
   private estimates: EstimatesView | null = null;
   private lists = h('div', { class: 'buckets' });
@@ -55,6 +68,13 @@ export class DetailPane {
   constructor(events: DetailEvents, mathematics: WithMathematics) {
     this.events = events;
     this.mathematics = mathematics;
+    this.whyView = new WhyView({
+      open: (message) => { events.open(message); },
+      settle: (message, replays) => { events.settle(message, replays); },
+      cancelReplay: () => { events.cancelReplay(); },
+      toggled: () => { events.arranged(); },
+    });
+    this.element.append(this.whyView.element, this.body);
     this.keys = new KeysAndHashes(() => { events.arranged(); });
     copyAsWritten(this.element);
     this.asWritten.addEventListener('click', () => { this.toggleWritten(); });
@@ -65,7 +85,7 @@ export class DetailPane {
   question(header: TranscriptHeader): void {
     this.leave();
     replace(
-      this.element,
+      this.body,
       h('div', { class: 'text-head' }, h('h2', {}, 'Question'), this.asWritten),
       this.textOf(header.question, false),
       h('dl', { class: 'facts' }, ...fact('Expected answer', ...shownText(header.answer)), ...fact('Source', ...shownText(header.source))),
@@ -79,18 +99,37 @@ export class DetailPane {
       this.build(detail, defaults);
       if (draft !== undefined) this.form?.restore(draft);
     }
-    replace(this.facts, ...facts(detail));
+    this.headline = message.credit;
+    replace(this.returned, returnCell(message.return), message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null);
+    this.credit?.update(message.credit);
     this.keys.show(detail);
     this.estimates?.update(detail.estimates);
     for (const bucket of detail.buckets) this.bucket(bucket, bucket.draws);
-    if (replay !== null) this.replay(replay);
+    if (replay === null) this.settle?.show(message.credit, null, false);
+    else this.replay(replay);
   }
 
   /** How far a replay is, with the alternatives that have arrived. */
   replay(state: ReplayState): void {
     const here = state.message === this.shown;
     this.form?.show(state, here);
+    this.settle?.show(this.headline, state, here);
+    this.whyView.replay(state);
     if (here && state.bucket !== null) this.bucket(state.bucket);
+  }
+
+  /** Shows why the episode was lost; null where it was not. @param possible whether replays can be asked for */
+  why(why: WhyLost | null, replay: ReplayState | null, possible: boolean): void {
+    this.whyView.show(why, replay, possible);
+  }
+
+  /** Whether the summary of a lost episode is open, not folded to a line; kept across a reload. */
+  get whyOpen(): boolean {
+    return this.whyView.element.open;
+  }
+
+  set whyOpen(open: boolean) {
+    this.whyView.element.open = open;
   }
 
   /** Starts the replay that the fields describe. */
@@ -149,6 +188,9 @@ export class DetailPane {
 
   private leave(): void {
     this.shown = null;
+    this.headline = null;
+    this.credit = null;
+    this.settle = null;
     this.text = null;
     this.form = null;
     this.estimates = null;
@@ -167,14 +209,25 @@ export class DetailPane {
       draft: (fields) => { this.events.draft(message.id, fields); },
     });
     this.form = form;
+    this.settle = new SettleControl({
+      settle: (replays) => { this.events.settle(message.id, replays); },
+      cancel: () => { this.events.cancelReplay(); },
+    }, defaults.unavailable === null);
+    this.credit = new CreditFact(this.settle.element);
     this.estimates = new EstimatesView({ measure: defaults.unavailable === null ? (name) => { if (name === 'remove') form.removeMessage(); else form.submitAsRecorded(); } : null });
     this.lists = h('div', { class: 'buckets' });
     const empty = message.text === '';
     replace(
-      this.element,
+      this.body,
       h('div', { class: 'text-head' }, h('h2', {}, message.eventType, message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null), empty ? null : this.asWritten),
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
-      this.facts,
+      h(
+        'dl',
+        { class: 'facts' },
+        ...fact(term('return', 'Return'), this.returned),
+        ...fact(term('credit', 'Credit'), this.credit.element),
+        ...fact('Tokens', `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`),
+      ),
       context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)), this.tokens(message.id)),
       this.keys.element,
       divider(),
@@ -205,14 +258,4 @@ export class DetailPane {
     if (newest) this.lists.prepend(list.element);
     else this.lists.append(list.element);
   }
-}
-
-function facts({ message }: MessageDetail): readonly HTMLElement[] {
-  const { credit } = message;
-  const interval = credit === null ? null : bounds(credit.low, credit.high);
-  return [
-    ...fact('Return', h('span', {}, returnCell(message.return), message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null)),
-    ...fact('Credit', credit === null ? NOT_MEASURED : h('span', { class: 'fact-credit' }, creditCell(credit), h('span', { class: 'muted' }, `${interval ?? 'no interval'}, n = ${count(credit.n)}, ${credit.estimator}, ${count(credit.evaluatorCalls)} calls`))),
-    ...fact('Tokens', `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`),
-  ];
 }

@@ -3,6 +3,7 @@ import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../s
 import { creditCell } from '../common/creditBar.ts';
 import { focusedIn, h, replace } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';
+import { term } from '../common/term.ts';
 
 /** What measures an estimate, and how that is said on a button. */
 const ACTIONS: Readonly<Record<EstimateName, string>> = { replace: 'Sample others', remove: 'Replay the empty message', fullMean: 'Sample others' };
@@ -20,11 +21,11 @@ export class EstimatesView {
 
   constructor(events: EstimateEvents) {
     this.events = events;
-    const heads = ['Estimator', 'Worth', '95 % interval', 'n', 'Calls'].map((name) => h('th', { scope: 'col' }, name));
+    const heads = ['Estimator', 'Worth', term('interval', '95 % interval'), term('n'), 'Calls'].map((name) => h('th', { scope: 'col' }, name));
     this.element = h(
       'section',
       { class: 'estimates', 'aria-label': 'What it was worth' },
-      h('h3', {}, 'What it was worth ', h('span', { class: 'bucket-note' }, 'as it was made')),
+      h('h3', {}, 'What it was worth ', h('span', { class: 'bucket-note' }, 'as recorded')),
       h('table', {}, h('thead', {}, h('tr', {}, ...heads)), this.body),
     );
   }

@@ -1,9 +1,11 @@
 /** The transcript panel's entry in the webview. */
 import '../common/common.css';
+import '../common/term.css';
 import './style.css';
 import './tree.css';
 import './comparison.css';
 import './detail.css';
+import './why.css';
 import './replays.css';
 import './keys.css';
 import './chrome.css';

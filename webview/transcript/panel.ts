@@ -1,7 +1,9 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
 import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayDraft, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
+import type { WhyLost } from '../../src/shared/whyLost.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
+import { term } from '../common/term.ts';
 import { Arrivals } from './arrivals.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
@@ -22,7 +24,7 @@ type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
 /** Milliseconds without scrolling before the place is kept. */
 const REST = 150;
-const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'replay', 'found', 'marked', 'comparison', 'modelChosen', 'focus', 'failed'] satisfies readonly TranscriptFromHost['type'][];
+const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'why', 'replay', 'found', 'marked', 'comparison', 'modelChosen', 'focus', 'failed'] satisfies readonly TranscriptFromHost['type'][];
 
 /** Whether a message comes from our extension host; its content is then as the protocol says. */
 export function isFromHost(value: unknown): value is TranscriptFromHost {
@@ -108,6 +110,7 @@ export class TranscriptPanel {
     this.detail = new DetailPane({
       replay: (message, request) => { host.post({ type: 'replay', message, ...request }); },
       cancelReplay: () => { host.post({ type: 'cancelReplay' }); },
+      settle: (message, replays) => { host.post({ type: 'settle', message, replays }); },
       verify: (message) => { host.post({ type: 'verify', message }); },
       chooseModel: () => { host.post({ type: 'chooseModel' }); },
       tokens: (message) => { host.post({ type: 'showContext', message }); },
@@ -119,7 +122,7 @@ export class TranscriptPanel {
       scrolled: () => { this.keepSoon(); },
       arranged: () => { this.keep(); },
     }, mathematics);
-    const columns = h('div', { class: 'columns', 'aria-hidden': 'true' }, h('span', {}, 'Message'), h('span', {}, 'Return'), h('span', {}, 'Credit'));
+    const columns = h('div', { class: 'columns' }, h('span', {}, 'Message'), h('span', {}, term('return', 'Return')), h('span', {}, term('credit', 'Credit')));
     replace(
       root,
       h('div', { class: 'chrome' }, h('header', { class: 'panel-head' }, this.title, this.subtitle), this.protocol.element, this.bar.element),
@@ -137,6 +140,7 @@ export class TranscriptPanel {
       this.bar.query = state.query;
       this.detail.show({ asWritten: state.asWritten, query: state.query.trim() });
       this.detail.keysOpen = state.keysOpen;
+      this.detail.whyOpen = state.whyOpen;
       this.compared = state.compared;
       this.kept = state.top;
       this.drafts = state.drafts;
@@ -166,6 +170,7 @@ export class TranscriptPanel {
         if (stepped) this.stepped = 'text';
         break;
       }
+      case 'why': if (message.id === this.detailRequest) this.showWhy(message.why); break;
       case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
       case 'modelChosen': this.detail.setModel(message.folder); break;
       case 'focus': this.home.take(); break;
@@ -261,12 +266,20 @@ export class TranscriptPanel {
 
   private show(message: number | null): void {
     this.detailRequest++;
-    if (message !== null) this.host.post({ type: 'detail', id: this.detailRequest, message });
-    else if (this.opened !== null) {
+    if (message !== null) {
+      const id = this.detailRequest;
+      this.host.post({ type: 'detail', id, message });
+      this.host.post({ type: 'why', id, message });
+    } else if (this.opened !== null) {
+      this.showWhy(null);
       this.detail.question(this.opened.header);
       this.restoreScroll();
       this.markMap(null);
     }
+  }
+
+  private showWhy(why: WhyLost | null): void {
+    this.detail.why(why, this.replay, this.opened?.defaults.unavailable === null);
   }
 
   private restoreScroll(): void {
@@ -349,6 +362,7 @@ export class TranscriptPanel {
       query: this.query,
       asWritten: this.detail.written,
       keysOpen: this.detail.keysOpen,
+      whyOpen: this.detail.whyOpen,
       compared: this.compared,
       top: this.tree.top,
       drafts: this.drafts,

@@ -136,12 +136,14 @@ export class ReplayForm {
     // What is said of a field stays while other things change.
     if (started || failure !== this.failure) this.problem.textContent = failure;
     this.failure = failure;
-    const words = progressOf(state, here);
+    // How far settling this message is shows beside its own button.
+    const settling = here && state !== null && state.settle !== null;
+    const words = settling ? '' : progressOf(state, here);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.classList.toggle('muted', !this.running);
-    this.ring.hidden = !this.running;
+    this.ring.hidden = !this.running || settling;
     if (this.running) {
-      this.cancel.hidden = false;
+      this.cancel.hidden = settling;
       if (focusedIn(this.start) !== null) this.cancel.focus();
       this.start.disabled = true;
     } else {
@@ -151,7 +153,7 @@ export class ReplayForm {
       else this.cancel.hidden = true;
     }
     // What failed was asked for, and may be wanted once more.
-    if (failed) this.keep();
+    if (failed && !settling) this.keep();
   }
 
   private end(): void {

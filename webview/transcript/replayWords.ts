@@ -1,4 +1,5 @@
 /** Numbers of a replay, read and put in words. */
+import { isDecided, type Headline } from '../../src/shared/headline.ts';
 import { TEMPERATURE, type OfferedSnapshot } from '../../src/shared/continuation.ts';
 import type { Replays, ReplayState, TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
 import { count } from '../common/format.ts';
@@ -51,6 +52,24 @@ export function parseTemperature(value: string): number | null | string {
 /** `Step 3 · 0123456789ab`, and whether the weights are there. */
 export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
   return `${step === 0 ? 'Before training' : `Step ${String(step)}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
+}
+
+/** What the button that settles a credit says. */
+export function settleLabel(replays: number): string {
+  return `Settle with about ${things(replays, 'replay')}`;
+}
+
+/** How far settling a message's credit is, or how it ended; empty where there is nothing to say. */
+export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'verdict'> | null): string {
+  if (state === null || state.settle === null) return '';
+  const { status, done, settle } = state;
+  const spent = things(settle.spent ?? done, 'replay');
+  switch (status) {
+    case 'running': return done === 0 ? 'Preparing' : `${count(done)} of at most ${things(settle.most, 'replay')}`;
+    case 'cancelled': return `Cancelled after ${spent}; what arrived is kept.`;
+    case 'failed': return '';
+    case 'done': return credit !== null && isDecided(credit) ? `Settled with ${spent}.` : `Still undecided after ${spent}.`;
+  }
 }
 
 /** How far a replay is, in words; empty where there is nothing to say. @param here whether it is one of the message that is shown */

@@ -54,7 +54,9 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
   if (row.message !== null && row.lane === null) {
     element.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'message', message: row.message, preventDefaultContextMenuItems: true });
     element.classList.toggle('passed', !row.match);
-    element.append(returnCell(row.return), creditCell(row.credit));
+    const credit = creditCell(row.credit);
+    if (row.credit !== null && row.credit.verdict !== 'alone') credit.append(h('span', { class: `row-verdict verdict-${row.credit.verdict}` }, row.credit.verdict));
+    element.append(returnCell(row.return), credit);
   }
   return element;
 }

@@ -18,6 +18,8 @@ const replayDraft = { message: 4, alternatives: '0', replays: 'two', text: 'what
 test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
     { type: 'ready', selected: null, collapsed: [1, -2], others: [], filter },
+    { type: 'why', id: 1, message: 2 },
+    { type: 'settle', message: 2, replays: 12 },
     { type: 'filter', filter: { ...filter, outcome: 'won' }, collapsed: [], others: [3] },
     { type: 'search', revision: 2, query: '<b>' },
     { type: 'compare', message: 5 },
@@ -53,7 +55,7 @@ test('messages of the panels that follow the protocol are taken', () => {
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
-  assert.ok(isTranscriptState({ version: 5, target, selected: 4, collapsed: [3, -3], opened: [-4], filter, query: 'plan', asWritten: true, keysOpen: true, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 }, drafts: [replayDraft], scroll: 12 }));
+  assert.ok(isTranscriptState({ version: 5, target, selected: 4, collapsed: [3, -3], opened: [-4], filter, query: 'plan', asWritten: true, keysOpen: true, whyOpen: false, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 }, drafts: [replayDraft], scroll: 12 }));
   assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter: taxonomyFilter, limit: 50 }));
   assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
   assert.ok(isTaxonomyState(taxonomyState));
@@ -85,7 +87,7 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     Object.create({ type: 'cancelReplay' }),
   ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
   assert.equal(isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }), false);
-  const transcriptState = { version: 5, target, selected: null, collapsed: [], opened: [], filter, query: '', asWritten: false, keysOpen: false, compared: null, top: null, drafts: [], scroll: 0 };
+  const transcriptState = { version: 5, target, selected: null, collapsed: [], opened: [], filter, query: '', asWritten: false, keysOpen: false, whyOpen: true, compared: null, top: null, drafts: [], scroll: 0 };
   assert.ok(isTranscriptState(transcriptState));
   assert.equal(isTranscriptState({ ...transcriptState, target: { ...target, phase: 'test' } }), false);
   assert.equal(isTranscriptState({ ...transcriptState, drafts: [{ ...replayDraft, text: 'x'.repeat(100_001) }] }), false);

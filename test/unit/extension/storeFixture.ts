@@ -136,6 +136,16 @@ export function addRequest(writer: StoreWriter, message: number, texts: readonly
   });
 }
 
+/** Appends a request as above; the message itself, which is in no request yet, has what it returned in its own bucket and in the request's: enough for a credit. */
+export function addComparison(writer: StoreWriter, message: number, own: number, texts: readonly string[], returns: readonly number[]): ReturnType<typeof addRequest> {
+  return writer.transaction(() => {
+    const request = addRequest(writer, message, texts, returns);
+    const { environment, bucket } = writer.decision(message);
+    for (const at of [bucket ?? request.bucket, request.bucket]) writer.insertReplay({ bucket: at, alternative: message, replayIndex: 0, leaf: message, return: own, evaluatorCalls: 0, tokenHash: 'h', environment });
+    return request;
+  });
+}
+
 function addMessageLike(writer: StoreWriter, asked: NewDecision, parts: { readonly bucket: number; readonly iteration: number; readonly index: number; readonly text: string }): number {
   return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, bucket: parts.bucket, siblingIndex: parts.index, text: parts.text, tokens: tokensOf(parts.text) });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DRAFTS_LENGTH, isTranscriptState, MOST_DRAFTS, NO_FILTER, type ReplayDraft } from '../../../src/shared/transcriptProtocol.ts';
 import { sameFields, withDraft, type ReplayFields } from '../../../webview/transcript/drafts.ts';
-import { progressOf } from '../../../webview/transcript/replayWords.ts';
+import { matchingWords, progressOf, settleLabel, settleWords, sizeWords } from '../../../webview/transcript/replayWords.ts';
 
 const fields: ReplayFields = { alternatives: '3', replays: '2', text: '', independent: false, snapshot: null, temperature: '', model: '' };
 const ofMessages = (drafts: readonly ReplayDraft[]): readonly number[] => drafts.map(({ message }) => message);
@@ -10,7 +10,7 @@ const ofMessages = (drafts: readonly ReplayDraft[]): readonly number[] => drafts
 /** Whether a panel's state takes the drafts. */
 function fits(drafts: readonly ReplayDraft[]): boolean {
   const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
-  return isTranscriptState({ version: 5, target, selected: null, collapsed: [], opened: [], filter: NO_FILTER, query: '', asWritten: false, keysOpen: false, compared: null, top: null, drafts, scroll: 0 });
+  return isTranscriptState({ version: 5, target, selected: null, collapsed: [], opened: [], filter: NO_FILTER, query: '', asWritten: false, keysOpen: false, whyOpen: true, compared: null, top: null, drafts, scroll: 0 });
 }
 
 test('a message has one draft, its newest; another change makes it the newest of all, and what was asked for is none', () => {
@@ -51,7 +51,7 @@ test('fields that stand as offered are no draft, and any one that does not is', 
 });
 
 test('a replay says how far it is, where it was cancelled, and when it is of another message', () => {
-  const state = { message: 1, status: 'running', bucket: null, done: 0, total: 0, error: null } as const;
+  const state = { message: 1, status: 'running', bucket: null, done: 0, total: 0, error: null, settle: null } as const;
   assert.equal(progressOf(null, true), '');
   assert.equal(progressOf(state, true), 'Preparing');
   assert.equal(progressOf({ ...state, done: 3, total: 1200 }, true), '3 of 1,200');
@@ -62,4 +62,27 @@ test('a replay says how far it is, where it was cancelled, and when it is of ano
   assert.equal(progressOf({ ...state, status: 'cancelled', done: 4, total: 4 }, true), 'Verifying was cancelled; everything that was replayed is kept.');
   assert.equal(progressOf({ ...state, status: 'failed', error: 'no' }, true), '');
   assert.equal(progressOf({ ...state, status: 'done' }, true), '');
+});
+
+test('settling a credit says how far it is and how it ended', () => {
+  const state = { message: 1, status: 'running', bucket: null, done: 0, total: 12, error: null, settle: { most: 12, spent: null } } as const;
+  const undecided = { verdict: 'undecided' } as const;
+  assert.equal(settleLabel(12), 'Settle with about 12 replays');
+  assert.equal(settleLabel(1), 'Settle with about 1 replay');
+  assert.equal(settleWords({ ...state, settle: null }, undecided), '', 'another replay is none of its');
+  assert.equal(settleWords(state, undecided), 'Preparing');
+  assert.equal(settleWords({ ...state, done: 4 }, undecided), '4 of at most 12 replays');
+  assert.equal(settleWords({ ...state, status: 'cancelled', done: 4 }, undecided), 'Cancelled after 4 replays; what arrived is kept.');
+  assert.equal(settleWords({ ...state, status: 'done', done: 12, settle: { most: 12, spent: 8 } }, { verdict: 'hurt' }), 'Settled with 8 replays.');
+  assert.equal(settleWords({ ...state, status: 'done', done: 12, settle: { most: 12, spent: 12 } }, undecided), 'Still undecided after 12 replays.');
+  assert.equal(settleWords({ ...state, status: 'failed', error: 'no' }, undecided), '', 'the form says what failed');
+});
+
+test('a transcript counts what the run sampled apart from what replays sampled', () => {
+  const none = { requests: 0, replays: 0, messages: 0, matching: 0 };
+  const replayed = { requests: 3, replays: 12, messages: 77, matching: 5 };
+  assert.equal(sizeWords({ messages: 1, replayed: none }), '1 message');
+  assert.equal(sizeWords({ messages: 10, replayed }), '10 messages · 12 replays in 3 requests');
+  assert.equal(matchingWords({ messages: 10, matching: 2, replayed: none }), '2 of 10 messages');
+  assert.equal(matchingWords({ messages: 10, matching: 2, replayed }), '2 of 10 messages, 5 of 77 replayed');
 });

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Alternative, VerificationMark } from '../../../src/shared/records.ts';
+import { equalAlternatives, worstMark } from '../../../webview/transcript/equalAlternatives.ts';
+
+let next = 1;
+
+function alternative(text: string, parts: Partial<Alternative> = {}): Alternative {
+  const decision = next++;
+  return {
+    decision, index: decision, text, original: false, tokenCount: 1, finish: 'end', returns: [1], evaluatorCalls: 1,
+    credit: null, bucketCredit: null, verified: null, verification: null, ...parts,
+  };
+}
+
+function mark(state: VerificationMark['state']): VerificationMark {
+  return { state, label: state, detail: state };
+}
+
+test('alternatives with equal texts are one, in the order of the first of each; a typed one is another', () => {
+  const groups = equalAlternatives([alternative('a'), alternative('b'), alternative('a'), alternative('a', { finish: 'typed' }), alternative('a')]);
+  assert.deepEqual(groups.map(({ first, all }) => [first.text, first.finish, all.length]), [['a', 'end', 3], ['b', 'end', 1], ['a', 'typed', 1]]);
+  assert.deepEqual(equalAlternatives([]), []);
+  // One that arrives later, and comes before the others, is one of them.
+  const [late, early] = [alternative('a'), alternative('a')];
+  assert.equal(equalAlternatives([late])[0]?.key, equalAlternatives([early, late])[0]?.key);
+  // Blanks are a part of a text.
+  assert.equal(equalAlternatives([alternative('a'), alternative('a ')]).length, 2);
+});
+
+test('of what re-executing equal alternatives showed the worst counts', () => {
+  const worst = (...states: readonly (VerificationMark['state'] | null)[]): string | undefined => {
+    const alternatives = states.map((state) => alternative('a', { verification: state === null ? null : mark(state) }));
+    const [group] = equalAlternatives(alternatives);
+    return group === undefined ? undefined : worstMark(group)?.state;
+  };
+  assert.equal(worst('identical', 'identical'), 'identical');
+  assert.equal(worst('identical', 'different', 'notComparable'), 'different');
+  assert.equal(worst('unverified', 'identical', null), 'unverified');
+  assert.equal(worst(null), undefined);
+});
