@@ -3,9 +3,13 @@ import type { Phase } from '../../src/shared/records.ts';
 import type { StoreReader } from '../../src/store/types.ts';
 
 interface RoundNumbers {
+  /** Evaluator calls that were made. */
+  readonly calls: number;
   readonly prompt: number;
   readonly reused: number;
   readonly completion: number;
+  /** Completion tokens of messages that were taken from an equal request; they count nowhere else. */
+  readonly reusedCompletion: number;
   /** Credits by role. */
   readonly credits: ReadonlyMap<string, readonly number[]>;
 }
@@ -13,9 +17,11 @@ interface RoundNumbers {
 /** The numbers of a training step or an evaluation. */
 export function roundNumbers(store: StoreReader, run: string, phase: Phase, iteration: number): RoundNumbers {
   const page = { offset: 0, limit: 1000 };
-  const instances = new Set(store.episodes({ run, phase, iteration, ...page }).map(({ instance }) => instance));
+  const episodes = store.episodes({ run, phase, iteration, ...page });
+  const instances = new Set(episodes.map(({ instance }) => instance));
   const messages = [...instances].flatMap((instance) => store.transcript({ run, phase, iteration, instance, ...page }).messages);
-  const decisions = messages.map(({ id }) => store.decision(id));
+  const all = messages.map(({ id }) => store.decision(id));
+  const decisions = all.filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   const credits = new Map<string, number[]>();
   for (const { id, eventType, bucket } of messages) {
@@ -23,6 +29,8 @@ export function roundNumbers(store: StoreReader, run: string, phase: Phase, iter
     if (first !== undefined) credits.set(eventType, [...(credits.get(eventType) ?? []), first.value]);
   }
   return {
+    calls: sum(episodes.map(({ evaluatorCalls }) => evaluatorCalls)),
+    reusedCompletion: sum(all.filter((one) => !decisions.includes(one)).map(({ tokens }) => tokens.length)),
     prompt: sum(decisions.map(({ promptTokens }) => promptTokens)),
     reused: sum(decisions.map(({ reusedTokens }) => reusedTokens)),
     completion: sum(decisions.map(({ tokens }) => tokens.length)),

@@ -61,7 +61,7 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'tokens', title: 'Tokens', meaning: 'Tokens computed for it: prompts without what was reused, and messages', descending: true, numeric: true,
-    cell: ({ tokens }) => plain(count(tokens.prompt - tokens.reused + tokens.completion), `${count(tokens.prompt)} prompt, ${count(tokens.reused)} of them reused; ${count(tokens.completion)} completion`),
+    cell: ({ tokens }) => plain(count(tokens.prompt - tokens.reused + tokens.completion), `${count(tokens.prompt)} prompt and ${count(tokens.completion)} completion tokens, ${count(tokens.reused)} of them reused`),
     words: ({ tokens }) => `${count(tokens.prompt - tokens.reused + tokens.completion)} tokens`,
   },
   {

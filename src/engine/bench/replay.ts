@@ -78,14 +78,14 @@ function spread(store: StoreReader, run: string, count: number): number[] {
   return messages;
 }
 
-/** Prompt tokens of the messages that a request made: the alternatives beside the original, and the continuations of all. */
+/** Prompt tokens of the messages that a request made: the alternatives beside the original, and the continuations of all. Messages that were taken from an equal request had none. */
 export function requestCost(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
   const made = new Set(store.bucketView(bucket).alternatives.flatMap(({ decision, original }) => (original ? [] : [decision])));
   for (const { alternative, leaf } of store.replaysOfBucket(bucket)) {
     const chain = store.chain(leaf).map(({ id }) => id);
     for (const id of chain.slice(chain.indexOf(alternative) + 1)) made.add(id);
   }
-  const decisions = [...made].map((id) => store.decision(id));
+  const decisions = [...made].map((id) => store.decision(id)).filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
   return { prompt: decisions.reduce((sum, { promptTokens }) => sum + promptTokens, 0), reused: decisions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0) };
 }
 
