@@ -78,7 +78,7 @@ describe('in a run', () => {
   it('in an evaluation it is no score either: the episodes before it stay, its own is not there', async (t) => {
     const { start, store } = await tinyWorld(t, team.folder);
     await assert.rejects(start({ ...failing, evaluation: [...sums(1, 100), instanceOf(ROOM), ...sums(1, 101)] }), /the actor for the instance "long"/);
-    const episodes = store.episodes({ run: 'run-1', phase: 'evaluate', iteration: EVALUATION_ROUNDS[0]?.iteration ?? -1, offset: 0, limit: 10 });
+    const episodes = store.episodes({ run: 'run-1', phase: 'evaluate', iteration: EVALUATION_ROUNDS[0].iteration, offset: 0, limit: 10 });
     assert.deepEqual(episodes.map(({ instance }) => store.instance(instance).uid), ['sum-100']);
   });
 });
