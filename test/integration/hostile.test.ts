@@ -50,6 +50,7 @@ async function prepare(workbench: Workbench): Promise<void> {
       for (const [index, plan] of plans.entries()) {
         const leaf = say('actor', 1, plan, 0, `answer ${HOSTILE}`);
         writer.insertEpisode({ run, phase: 'train', iteration: 3, instance: instance.uidSha, leaf, return: index === 1 ? 1 : 0, rule: HOSTILE, evaluatorCalls: 1 });
+        writer.insertCredit(bucket, plan, { estimator: 'loo', value: index === 1 ? 1 : -0.5, low: null, high: null, n: 3, evaluatorCalls: 3, interval: 'none' });
       }
       first = plans[0] ?? 0;
       said = plans;
