@@ -9,7 +9,7 @@ import { modelFacts, runPlan } from './modelFixture.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from './storeFixture.ts';
 
 // What these modules take from the editor when they are loaded.
-const EDITOR = 'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const env = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export class Position {} export class Range {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
+const EDITOR = 'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const env = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export class Position {} export class Range {} export class TabInputWebview {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
 registerHooks({
   resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
 });

@@ -43,7 +43,7 @@ test('replays cost apart from the run, by origin and position', (t) => {
   store.insertDecision(newDecision({ phase: 'replay', iteration: 1 }));
   store.insertDecision(newDecision({ phase: 'replay', iteration: 2, bucket: sampled }));
   store.insertDecision(newDecision({ phase: 'replay', iteration: 2, eventType: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }));
-  const cost = (origin: string, eventType: string, position: number, promptTokens: number, reusedTokens: number): unknown => ({ origin, eventType, position, decisions: 1, promptTokens, reusedTokens, completionTokens: 4 });
+  const cost = (origin: string, eventType: string, position: number, promptTokens: number, reusedTokens: number): unknown => ({ origin, eventType, position, decisions: 1, promptTokens, reusedTokens, completionTokens: 4, reusedCompletionTokens: 0 });
   assert.deepEqual(store.replayCosts(RUN), [cost('request', 'reasoner', 0, 16, 8), cost('diagnostic', 'reasoner', 0, 16, 8), cost('diagnostic', 'actor', 1, 5, 1)]);
   assert.deepEqual(store.replayCosts('none'), []);
 });

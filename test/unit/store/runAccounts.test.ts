@@ -75,7 +75,7 @@ test("a run's cost is that of its own decisions by position, replay requests lef
   store.insertDecision(newDecision({ environment }));
   store.insertDecision(newDecision({ phase: 'replay' }));
   store.insertDecision(newDecision({ run: 'run-2' }));
-  const cost = (eventType: string, position: number, of: number, decisions: number, promptTokens: number, reusedTokens: number, completionTokens: number): unknown => ({ eventType, position, environment: of, decisions, promptTokens, reusedTokens, completionTokens });
+  const cost = (eventType: string, position: number, of: number, decisions: number, promptTokens: number, reusedTokens: number, completionTokens: number): unknown => ({ eventType, position, environment: of, decisions, promptTokens, reusedTokens, completionTokens, reusedCompletionTokens: 0 });
   assert.deepEqual(store.costs(RUN), [cost('reasoner', 0, 1, 2, 20, 9, 5), cost('actor', 1, 1, 1, 16, 8, 4), cost('reasoner', 0, environment, 1, 16, 8, 4)]);
   assert.deepEqual(store.costs('none'), []);
 });
