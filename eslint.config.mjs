@@ -20,8 +20,9 @@ const ROOMS_BELOW = {
   training: ['credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
   diagnostics: ['credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
   report: ['credit'],
-  engine: ['report', 'training', 'diagnostics', 'credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  extension: ['report'],
+  client: [],
+  engine: ['client', 'report', 'training', 'diagnostics', 'credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
+  extension: ['client', 'report'],
 };
 
 /** Single files beyond those rooms: the store's read-only door and what it looks like, what a configuration, its data and a protocol file may say, and the manifest that names the version. */

@@ -3,13 +3,20 @@ import { CREDIT_ESTIMATORS } from '../credit/estimators.ts';
 import { SUITE_NAMES } from './bench/suites.ts';
 import { exportRun, importFile } from './commands/exchange.ts';
 import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './commands/measures.ts';
+import { cancel, status } from './commands/jobs.ts';
 import { generate, modelCommand, planCommand, score } from './commands/models.ts';
 import { report } from './commands/report.ts';
 import { replay, run, verify } from './commands/runs.ts';
 import type { Command } from './commands/support.ts';
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
-  run: { usage: 'run [CONFIG] [--override k=v ...] | --resume RUN [--show] [--json]', summary: 'train or evaluate, or take an interrupted run to its end; --show replays one message at the end', run },
+  run: {
+    usage: 'run [CONFIG] [--override k=v ...] | --resume RUN | --again JOB [--detach] [--show] [--json]',
+    summary: 'train or evaluate, or take an interrupted run to its end; --detach hands it to the engine, where it goes on by itself; --show replays one message at the end',
+    run,
+  },
+  status: { usage: 'status [--json]', summary: 'runs that go on, wait for their turn or were interrupted', run: status },
+  cancel: { usage: 'cancel RUN|JOB [--json]', summary: 'stop a run, wherever it goes on, or one that waits for its turn', run: cancel },
   replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--json]', summary: 'replay one decision, as it was made or continued otherwise; --settle spends replays in pairs until its credit is decided', run: replay },
   verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
   taxonomy: { usage: 'taxonomy --run RUN [--thresholds KEY=VALUE ...] [--json]', summary: 'failure classes with evidence, and how your labels agree with them', run: taxonomy },

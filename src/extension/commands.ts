@@ -16,7 +16,7 @@ import { findMessage } from './findMessage.ts';
 import { newConfiguration } from './newConfiguration.ts';
 import type { ModelFolders } from './modelFolders.ts';
 import type { ModelPanel } from './modelPanel.ts';
-import { withoutLinks } from './plainText.ts';
+import { withoutIcons, withoutLinks } from './plainText.ts';
 import { planRun } from './planRun.ts';
 import { pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
@@ -54,7 +54,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.planRun': (argument) => plan(services, views, argument),
     'c3.newConfiguration': newConfiguration,
     'c3.resumeRun': (argument) => resumeRun(services, argument),
-    'c3.cancelRun': () => { services.runs.cancel(); },
+    'c3.cancelRun': (argument) => cancelRun(services, argument),
     'c3.inspectTaxonomy': (argument) => inspectTaxonomy(services, views, argument),
     'c3.openTranscript': (argument) => openTranscript(services, views, argument, false),
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
@@ -151,6 +151,20 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
   const { status, title } = reader.run(run);
   if (status === 'done') void window.showInformationMessage(withoutLinks(`The run "${title}" is finished; there is nothing to resume.`));
   else await services.runs.resume(run);
+}
+
+/** Cancels the run that is named, or asks which where several go on or wait. */
+async function cancelRun(services: Services, argument: unknown): Promise<void> {
+  const { runs } = services;
+  const named = runOf(argument);
+  const open = [...(runs.job === null ? [] : [runs.job]), ...runs.queued];
+  if (named !== undefined || open.length < 2) {
+    await runs.cancel(named ?? open[0]?.id);
+    return;
+  }
+  const items = open.map(({ id, title, state }) => ({ label: withoutIcons(title), description: state === 'running' ? 'goes on' : 'queued', id }));
+  const chosen = await window.showQuickPick(items, { title: 'Cancel run', placeHolder: 'Which run?' });
+  if (chosen !== undefined) await runs.cancel(chosen.id);
 }
 
 async function chooseModel(services: Services, { model, modelFolders }: Views): Promise<void> {

@@ -136,7 +136,7 @@ export class Dashboard {
       case 'copy': void env.clipboard.writeText(message.text); break;
       case 'startRun': void commands.executeCommand('c3.startRun'); break;
       case 'resumeRun': void commands.executeCommand('c3.resumeRun', message.run); break;
-      case 'cancelRun': this.services.runs.cancel(); break;
+      case 'cancelRun': void commands.executeCommand('c3.cancelRun'); break;
       case 'taxonomy': void commands.executeCommand('c3.inspectTaxonomy', message.run); break;
     }
   }

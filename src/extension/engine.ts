@@ -1,31 +1,51 @@
-/** The workspace's engine: one process, forked when first needed, and its progress as events. */
+/** The engine of the workspace's store: found, or started when first needed; what it says comes as events. It outlives the window. */
 import { EventEmitter, workspace } from 'vscode';
+import { EngineClient } from '../client/engineClient.ts';
 import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../shared/engineProtocol.ts';
-import { C3Error } from '../shared/errors.ts';
-import { EngineClient } from './engineClient.ts';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import type { JobList } from '../shared/jobs.ts';
+import { Disposables } from './disposables.ts';
 import type { Log } from './log.ts';
 import { storePath } from './settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
+export const NO_JOBS: JobList = { jobs: [], unstarted: [] };
+
+export interface EngineProgram {
+  /** Absolute path of the engine's entry. */
+  readonly script: string;
+  /** The product's version. */
+  readonly version: string;
+}
+
 export class Engine {
-  private readonly script: string;
+  private readonly program: EngineProgram;
   private readonly log: Log;
   private readonly store: StoreAccess;
-  private readonly runs = new EventEmitter<RunProgress>();
-  private readonly replays = new EventEmitter<ReplayProgress>();
-  private readonly verifications = new EventEmitter<VerifyProgress>();
-  private readonly modelTests = new EventEmitter<TestModelProgress>();
+  private readonly disposables = new Disposables();
+  private readonly runs = this.disposables.add(new EventEmitter<RunProgress>());
+  private readonly jobs = this.disposables.add(new EventEmitter<JobList>());
+  private readonly waits = this.disposables.add(new EventEmitter<string | null>());
+  private readonly replays = this.disposables.add(new EventEmitter<ReplayProgress>());
+  private readonly verifications = this.disposables.add(new EventEmitter<VerifyProgress>());
+  private readonly modelTests = this.disposables.add(new EventEmitter<TestModelProgress>());
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
   readonly onRunProgress = this.runs.event;
+  /** The runs that are asked for, wait, go on or have ended; none where the connection ended. */
+  readonly onJobs = this.jobs.event;
+  /** For whom the engine waits to write the store; null when the wait is over. */
+  readonly onWaiting = this.waits.event;
   readonly onReplayProgress = this.replays.event;
   readonly onVerifyProgress = this.verifications.event;
   readonly onTestModelProgress = this.modelTests.event;
 
-  /** @param script absolute path of the engine's entry */
-  constructor(script: string, store: StoreAccess, log: Log) {
-    this.script = script;
+  constructor(program: EngineProgram, store: StoreAccess, log: Log) {
+    this.program = program;
     this.store = store;
     this.log = log;
+    // Another window or a command may have started an engine: what it does shows in the store and beside it.
+    this.disposables.add(store.onDidChange(() => { this.attach(); }));
+    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => { this.attach(); }));
   }
 
   /** Why the engine cannot be used here, in one sentence; null when it can. */
@@ -47,23 +67,35 @@ export class Engine {
     return this.current.client;
   }
 
+  /** Connects to the store's engine if there is one, and to none in a workspace that is not trusted. */
+  attach(): void {
+    if (this.unavailable() !== null || this.current?.client.attached === true) return;
+    this.client().attach().catch((error: unknown) => { this.log.error(messageOf(error)); });
+  }
+
+  /** Leaves the engine, which goes on with its runs and ends itself otherwise. */
   async dispose(): Promise<void> {
-    this.runs.dispose();
-    this.replays.dispose();
-    this.verifications.dispose();
-    this.modelTests.dispose();
+    this.disposables.dispose();
     await this.current?.client.dispose();
   }
 
   private create(path: string): EngineClient {
-    return new EngineClient(this.script, path, {
+    const client: EngineClient = new EngineClient({ ...this.program, store: path, kind: 'window' }, {
       log: (line) => { this.log.info(line); },
+      jobs: (list) => { this.store.touch(); this.jobs.fire(list); },
       runProgress: (progress) => { this.store.touch(); this.runs.fire(progress); },
       replayProgress: (progress) => { this.replays.fire(progress); },
       verifyProgress: (progress) => { this.verifications.fire(progress); },
       testModelProgress: (progress) => { this.modelTests.fire(progress); },
-      ready: ({ version }) => { this.log.info(`engine ${version} ready, store ${path}`); },
-      ended: () => { this.store.touch(); },
+      waiting: (words) => { this.waits.fire(words); },
+      ready: ({ version, pid }) => { this.log.info(`engine ${version}, process ${String(pid)}, store ${path}`); },
+      ended: () => {
+        if (this.current?.client !== client) return;
+        this.store.touch();
+        this.jobs.fire(NO_JOBS);
+        this.waits.fire(null);
+      },
     });
+    return client;
   }
 }

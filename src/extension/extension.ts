@@ -1,5 +1,6 @@
 /** Activation: makes the parts and joins them. Nothing is opened or started before it is needed. */
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
+import { isRecord } from '../shared/guard.ts';
 import { openMessage, registerCommands } from './commands.ts';
 import { BucketsTree } from './bucketsTree.ts';
 import { ConfigurationLanguage } from './configuration/language.ts';
@@ -10,6 +11,7 @@ import { Engine } from './engine.ts';
 import { Episodes, EPISODES_VIEW } from './episodesPanel.ts';
 import { classesOf } from './episodesSession.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../shared/taxonomy.ts';
+import { InterruptedRuns } from './interruptedRuns.ts';
 import { Log } from './log.ts';
 import { ModelFolders } from './modelFolders.ts';
 import { ModelPanel, MODEL_VIEW } from './modelPanel.ts';
@@ -33,7 +35,7 @@ export function activate(context: ExtensionContext): void {
   const { extensionUri } = context;
   const log = new Log();
   const store = new StoreAccess();
-  engine = new Engine(Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, store, log);
+  engine = new Engine({ script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, version: versionOf(context.extension.packageJSON) }, store, log);
   const runs = new RunController(engine, store, log);
   const modelFolders = new ModelFolders(context.workspaceState);
   const services = { modelFolders, extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store), thresholds: new RememberedThresholds(context.workspaceState) };
@@ -63,11 +65,20 @@ export function activate(context: ExtensionContext): void {
     registerDocuments(store, engine),
     registerReportEditor(),
     createStatusBar(runs),
+    new InterruptedRuns(services, context.workspaceState),
     new ConfigurationLanguage(services, Uri.joinPath(extensionUri, 'dist', 'overlap.mjs').fsPath),
     registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, episodes, runsTable, doctor, model, modelFolders, reports }),
     registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
     ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [EPISODES_VIEW, episodes], [RUNS_TABLE_VIEW, runsTable], [MODEL_VIEW, model]]),
   );
+  // A run may go on that an earlier window, another one or a command asked for.
+  engine.attach();
+}
+
+/** The version in the extension's manifest. */
+function versionOf(manifest: unknown): string {
+  const version = isRecord(manifest) ? manifest['version'] : undefined;
+  return typeof version === 'string' ? version : '';
 }
 
 export async function deactivate(): Promise<void> {

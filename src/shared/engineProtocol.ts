@@ -1,20 +1,36 @@
-/** The typed JSON-RPC messages between the extension and the engine process. */
+/** The typed JSON-RPC messages between an engine and its clients, the windows and the command line. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
 import type { ContextTokens } from './contextTokens.ts';
 import type { ContinuationChoice } from './continuation.ts';
 import type { DeviceRequest } from './devices.ts';
+import type { ClientKind, JobList, RunJob } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from './models.ts';
-import type { BucketView, RunSummary, StepMetrics, VerificationReport } from './records.ts';
+import type { BucketView, StepMetrics, VerificationReport } from './records.ts';
 import type { ReplayResult, Settle } from './settle.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from './taxonomy.ts';
+
+/** The version of these messages; `initialize` and `engine/yield` stay as they are in every version. */
+export const PROTOCOL_VERSION = 2;
 
 export interface InitializeParams {
   /** Absolute path of the store; created with its folder when the first run starts. */
   readonly store: string;
+  readonly protocol: number;
+  readonly client: ClientKind;
 }
 
 export interface InitializeResult {
   readonly version: string;
+  readonly protocol: number;
+  readonly pid: number;
+  /** What the engine logged last, one line each. */
+  readonly log: readonly string[];
+  readonly list: JobList;
+}
+
+export interface YieldResult {
+  /** Whether the engine ends now, because nothing goes on in it. */
+  readonly ending: boolean;
 }
 
 export interface StartRunParams {
@@ -22,6 +38,27 @@ export interface StartRunParams {
   readonly config: string | null;
   /** `key.path=value`, as on the command line. */
   readonly overrides: readonly string[];
+  /** What paths are relative to that no configuration file names; the workspace unless given. */
+  readonly folder?: string;
+}
+
+/** A job by its id, or the run that it is about. */
+export interface JobParams {
+  readonly job: string;
+}
+
+export interface CancelResult {
+  /** What was cancelled: the run that went on, one that waited for its turn, one that another process runs, one that had never begun; null where there was none. */
+  readonly cancelled: 'running' | 'queued' | 'elsewhere' | 'unstarted' | null;
+}
+
+export interface StoreWait {
+  /** For whom the engine waits to write the store, in words; null when the wait is over. */
+  readonly words: string | null;
+}
+
+export interface LogLine {
+  readonly line: string;
 }
 
 export interface ResumeRunParams {
@@ -122,11 +159,17 @@ export interface TestModelProgress {
   readonly progress: SelfTestProgress;
 }
 
-/** Requests; `run/start`, `run/resume` and `replay/start` answer at the end of the work and honour JSON-RPC cancellation. */
+/** Requests; `replay/start` and `verify/start` answer at the end of the work and honour JSON-RPC cancellation. */
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
-export const StartRunRequest = new RequestType<StartRunParams, RunSummary, void>('run/start');
-/** Takes an interrupted run to its end; a finished one answers with its summary at once. Progress and cancellation as for `run/start`. */
-export const ResumeRunRequest = new RequestType<ResumeRunParams, RunSummary, void>('run/resume');
+/** Asks an engine of another version to end where nothing goes on in it. */
+export const YieldRequest = new RequestType0<YieldResult, void>('engine/yield');
+/** Both answer with the job as soon as it is in the queue; what cannot be run is refused before. Progress comes to all clients. */
+export const StartRunRequest = new RequestType<StartRunParams, RunJob, void>('run/start');
+export const ResumeRunRequest = new RequestType<ResumeRunParams, RunJob, void>('run/resume');
+export const JobsRequest = new RequestType0<JobList, void>('runs/status');
+export const CancelRunRequest = new RequestType<JobParams, CancelResult, void>('runs/cancel');
+/** Asks again for a job that had never begun. */
+export const RestartJobRequest = new RequestType<JobParams, RunJob, void>('runs/restart');
 export const ReplayRequest = new RequestType<ReplayParams, ReplayResult, void>('replay/start');
 export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
 export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
@@ -143,9 +186,15 @@ export const PlanRequest = new RequestType<PlanParams, RunPlan, void>('run/plan'
 /** Answers with all steps at the end, among them those that failed; honours cancellation. */
 export const TestModelRequest = new RequestType<TestModelParams, readonly SelfTestStep[], void>('model/test');
 export const DoctorRequest = new RequestType0<DoctorReport, void>('doctor');
+/** Ends the engine: what goes on is cancelled. */
 export const ShutdownRequest = new RequestType0<null, void>('shutdown');
 
+/** To all clients. */
+export const JobsChangedNotification = new NotificationType<JobList>('runs/changed');
+export const StoreWaitNotification = new NotificationType<StoreWait>('store/waiting');
+export const LogNotification = new NotificationType<LogLine>('engine/log');
 export const RunProgressNotification = new NotificationType<RunProgress>('run/progress');
+/** To the client that asked. */
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
 export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');

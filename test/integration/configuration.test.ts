@@ -234,7 +234,7 @@ scenario('a new configuration is a template that can be started, from nothing to
   await workbench.screenshot('configuration-template');
   await lens(workbench, 'Start this run').click();
   await workbench.pick('Quick');
-  await lens(workbench, 'A run goes on').waitFor();
+  await lens(workbench, 'Queue this run').waitFor();
   const file = join(workbench.folder, 'run.c3.yaml');
   assert.equal(readConfig(await readFile(file, 'utf8'), file).title, 'My run');
   await workbench.runCommand('C3: Cancel run');

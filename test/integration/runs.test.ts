@@ -1,10 +1,10 @@
 /** Starting, watching, cancelling and failing runs, with the real engine. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRecord } from '../../src/shared/guard.ts';
 import type { RunRecord } from '../../src/shared/records.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
+import { enginesIn } from '../support/engines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, reloadWindow, storeOf, TINY } from './team.ts';
 
@@ -32,10 +32,10 @@ function runTitled(workbench: Workbench, title: string): RunRecord | undefined {
 }
 
 /** Ends the engine as a crash does. */
-async function killEngine(workbench: Workbench): Promise<void> {
-  const owner: unknown = JSON.parse(await readFile(`${storeOf(workbench.folder)}.lock`, 'utf8'));
-  assert.ok(isRecord(owner) && typeof owner['pid'] === 'number' && owner['pid'] > 1);
-  process.kill(owner['pid'], 'SIGKILL');
+function killEngine(workbench: Workbench): void {
+  const [pid, ...others] = enginesIn(workbench.server.runtime);
+  assert.ok(pid !== undefined && others.length === 0, 'one engine');
+  process.kill(pid, 'SIGKILL');
 }
 
 async function start(workbench: Workbench, config: string): Promise<void> {
@@ -123,7 +123,7 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
 
   await resume();
   await eventually('a step after the ones that were there', () => (runTitled(workbench, 'Stopped')?.steps ?? 0) > (cancelled?.steps ?? 0));
-  await killEngine(workbench);
+  killEngine(workbench);
   await workbench.treeItem(view, /Stopped.*interrupted, \d+ of 60 steps/su).waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   assert.equal(runTitled(workbench, 'Stopped')?.status, 'running', 'the store keeps what was written last');

@@ -1,11 +1,11 @@
 /** How soon a running replay stops when it is cancelled: asked of an engine process of its own, through the door that the editor uses. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
-import { CANCELLED_CODE, InitializeRequest, ReplayProgressNotification, ReplayRequest } from '../../shared/engineProtocol.ts';
+import { CancellationTokenSource, createMessageConnection, ResponseError, SocketMessageReader, SocketMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
+import { connectOrStart } from '../../client/startEngine.ts';
+import { CANCELLED_CODE, InitializeRequest, PROTOCOL_VERSION, ReplayProgressNotification, ReplayRequest, ShutdownRequest } from '../../shared/engineProtocol.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../store/reader.ts';
 import { ENGINE_ENTRY } from '../places.ts';
@@ -96,23 +96,22 @@ function lastWrite(store: string): number {
   return Math.max(...times);
 }
 
-/** Starts the engine's process on a store, and ends it. @throws C3Error('engine') when it ends by itself */
+/** Starts the engine of a store, and ends it. @throws C3Error('engine') when it ends by itself */
 async function withEngine(store: string, work: (connection: MessageConnection) => Promise<void>): Promise<void> {
-  const child = spawn(process.execPath, [fileURLToPath(ENGINE_ENTRY)], { stdio: ['pipe', 'pipe', 'ignore'] });
-  child.stdin.on('error', () => undefined);
-  const exit = once(child, 'exit');
-  const ended = exit.then((): never => {
+  const socket = await connectOrStart(store, fileURLToPath(ENGINE_ENTRY));
+  const closed = once(socket, 'close');
+  const ended = closed.then((): never => {
     throw new C3Error('engine', 'The engine ended while its cancels were measured; run `c3 doctor`.');
   });
-  const connection = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
+  const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
   connection.listen();
   try {
-    await Promise.race([connection.sendRequest(InitializeRequest, { store }), ended]);
+    await Promise.race([connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: 'command' }), ended]);
     await Promise.race([work(connection), ended]);
   } finally {
     ended.catch(() => undefined);
+    await Promise.race([connection.sendRequest(ShutdownRequest).catch(() => null), closed]);
+    await closed;
     connection.dispose();
-    child.kill('SIGKILL');
-    await exit;
   }
 }

@@ -15,15 +15,23 @@ import { readArguments, text, whole, type ParsedArguments } from '../arguments.t
 import { readRecipe } from '../recipe.ts';
 import { defaultReplays, settledWords } from '../settling.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from '../words.ts';
+import { detach } from './jobs.ts';
 import { JSON_FLAG, LARGE_MODEL, note, print, progressPrinter, STORE, storePath, withService, type CommandContext } from './support.ts';
 
 export async function run(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true }, resume: { type: 'string' }, show: { type: 'boolean' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true }, resume: { type: 'string' }, show: { type: 'boolean' }, detach: { type: 'boolean' }, again: { type: 'string' } } as const;
   const parsed = readArguments('run', args, options, 1);
   const overrides = parsed.values['override'];
   const resumed = text(parsed, 'resume');
   if (resumed !== null && (parsed.positionals.length > 0 || overrides !== undefined)) {
     throw new C3Error('input', `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} goes on with the configuration that the run began with; leave out ${overrides === undefined ? 'the configuration' : '--override'}.`);
+  }
+  const again = text(parsed, 'again');
+  if (again !== null && (resumed !== null || parsed.positionals.length > 0 || overrides !== undefined)) throw new C3Error('input', 'c3 run --again JOB starts what was asked for then; leave out everything else.');
+  if (parsed.values['detach'] === true || again !== null) {
+    if (parsed.values['show'] === true) throw new C3Error('input', 'c3 run --detach shows nothing at the end; leave out --show.');
+    await detach({ config: parsed.positionals[0] ?? null, overrides: Array.isArray(overrides) ? overrides.map(String) : [], resumed, again }, parsed, context);
+    return;
   }
   const recipe = resumed === null ? await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder) : null;
   await withService(storePath(parsed, context), async (service) => {

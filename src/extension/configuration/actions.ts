@@ -47,7 +47,8 @@ export class ConfigurationActions implements CodeLensProvider {
     const [first] = errors;
     if (first !== undefined) return [{ title: `$(error)${GAP}${errors.length === 1 ? '1 problem keeps' : `${String(errors.length)} problems keep`} this run from starting`, ...showCommand(uri, first.range) }];
     return [
-      this.services.runs.running ? { title: `$(loading~spin)${GAP}A run goes on`, command: 'c3.openDashboard' } : { title: `$(play)${GAP}Start this run`, command: 'c3.startRun', arguments: [uri] },
+      // While a run goes on, another one waits for its turn.
+      { title: this.services.runs.running ? `$(watch)${GAP}Queue this run` : `$(play)${GAP}Start this run`, command: 'c3.startRun', arguments: [uri] },
       { title: `$(dashboard)${GAP}Plan memory and budget`, command: 'c3.planRun', arguments: [uri] },
     ];
   }

@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { run } from '../../support/command.ts';
+import { killEngines } from '../../support/engines.ts';
 import { packageExtension } from '../../support/package.ts';
 import { codeServer } from '../../support/tools.ts';
 
@@ -67,6 +68,7 @@ export class EditorServer {
     const home = await mkdtemp(join(tmpdir(), 'c3-editor-'));
     await writeFiles(join(home, 'workspace'), options.files ?? {});
     await writeFiles(home, { 'config.yaml': '', [SETTINGS]: settingsText(options.settings ?? {}) });
+    await mkdir(runtimeOf(home), { mode: 0o700 });
     const args = [
       ...serverArguments(home, extensions),
       ...['--bind-addr', '127.0.0.1:0', '--auth', 'none', '--reconnection-grace-time', '10', join(home, 'workspace')],
@@ -78,7 +80,7 @@ export class EditorServer {
       env: { ...serverEnvironment(home), ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    remember(child);
+    remember(child, runtimeOf(home));
     const output: string[] = [];
     try {
       return new EditorServer(await listening(child, output), home, child, output);
@@ -97,6 +99,11 @@ export class EditorServer {
   /** The folder of the server's own log files (extension host, windows). */
   get logFolder(): string {
     return join(this.#home, 'data', 'logs');
+  }
+
+  /** Where the engines of this server's windows are found; they outlive windows, and end with the server. */
+  get runtime(): string {
+    return runtimeOf(this.#home);
   }
 
   /** Writes the user settings: the quiet ones with these on top. The file appears at once and whole. */
@@ -132,7 +139,12 @@ export function serverArguments(home: string, extensions: string): string[] {
 /** No gallery, so that nothing is looked up on the network, and a home folder of its own. */
 export function serverEnvironment(home: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && !name.startsWith('NODE_TEST') && name !== 'NODE_OPTIONS');
-  return { ...Object.fromEntries(kept), HOME: home, EXTENSIONS_GALLERY: '{}' };
+  return { ...Object.fromEntries(kept), HOME: home, XDG_RUNTIME_DIR: runtimeOf(home), EXTENSIONS_GALLERY: '{}' };
+}
+
+/** Engines live in a folder of the server's own, so that none of the user's is met. */
+function runtimeOf(home: string): string {
+  return join(home, 'run');
 }
 
 let installing: Promise<string> | undefined;
@@ -194,19 +206,23 @@ function listening(child: ChildProcess, output: string[]): Promise<string> {
   });
 }
 
-const running = new Set<ChildProcess>();
+/** Servers with the folder in which their engines are. */
+const running = new Map<ChildProcess, string>();
 
 /** Remembers a process group, so that none is left behind however this process ends. */
-function remember(child: ChildProcess): void {
+function remember(child: ChildProcess, runtime: string): void {
   if (running.size === 0) {
-    process.once('exit', () => { running.forEach(killGroup); });
+    process.once('exit', () => { for (const one of running.keys()) killGroup(one); });
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   }
-  running.add(child);
+  running.set(child, runtime);
 }
 
 function killGroup(child: ChildProcess): void {
+  const runtime = running.get(child);
   running.delete(child);
+  // Detached on purpose: they are no part of the server's group.
+  if (runtime !== undefined) killEngines(runtime);
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   } catch {

@@ -1,18 +1,15 @@
 /** The editor's requests about models: facts, plan, self-test with progress and cancellation. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
+import { CancellationTokenSource, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
-  CANCELLED_CODE, FAILED_CODE, InitializeRequest, InspectModelRequest, PlanRequest, TestModelProgressNotification, TestModelRequest, type TestModelProgress,
+  CANCELLED_CODE, FAILED_CODE, InspectModelRequest, PlanRequest, TestModelProgressNotification, TestModelRequest, type TestModelProgress,
 } from '../../../src/shared/engineProtocol.ts';
 import { folderOf } from '../golden.ts';
+import { startEngine } from './engineProcess.ts';
 import { makeWorkspace } from './workspace.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
 
 let workspace = '';
 before(async () => {
@@ -23,18 +20,11 @@ after(() => {
 });
 
 async function engine(t: TestContext): Promise<{ readonly connection: MessageConnection; readonly heard: readonly TestModelProgress[] }> {
-  const child = spawn(process.execPath, [MAIN], { stdio: ['pipe', 'pipe', 'ignore'] });
-  const connection = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
+  const { connection } = await startEngine(t, workspace);
   const heard: TestModelProgress[] = [];
   connection.onNotification(TestModelProgressNotification, (progress) => {
     heard.push(progress);
   });
-  connection.listen();
-  t.after(() => {
-    connection.dispose();
-    child.kill('SIGKILL');
-  });
-  await connection.sendRequest(InitializeRequest, { store: join(workspace, '.c3', 'c3.sqlite') });
   return { connection, heard };
 }
 

@@ -1,21 +1,18 @@
 /** The proof of a replay through both doors of the engine: asked for, cancelled, and with random numbers of each alternative's own. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
+import { CancellationTokenSource, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
-  CANCELLED_CODE, FAILED_CODE, InitializeRequest, VerifyProgressNotification, VerifyRequest, type VerifyProgress,
+  CANCELLED_CODE, FAILED_CODE, VerifyProgressNotification, VerifyRequest, type VerifyProgress,
 } from '../../../src/shared/engineProtocol.ts';
 import { EngineService } from '../../../src/engine/service.ts';
 import { drawsOf } from '../../../src/shared/draws.ts';
 import type { BucketView } from '../../../src/shared/records.ts';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
+import { startEngine } from './engineProcess.ts';
 import { c3, copyOf, makeWorkspace, parseLine, withStore } from './workspace.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
 
 let workspace = '';
 let run = '';
@@ -25,19 +22,7 @@ before(async () => {
 });
 after(() => { rmSync(workspace, { recursive: true, force: true }); });
 
-async function engine(t: TestContext, folder: string): Promise<MessageConnection> {
-  const child = spawn(process.execPath, [MAIN], { stdio: ['pipe', 'pipe', 'ignore'] });
-  const connection = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
-  child.stdin.on('error', () => undefined);
-  connection.listen();
-  t.after(() => {
-    connection.dispose();
-    child.kill('SIGKILL');
-  });
-  await connection.sendRequest(InitializeRequest, { store: join(folder, '.c3', 'c3.sqlite') });
-  return connection;
-}
-
+const engine = async (t: TestContext, folder: string): Promise<MessageConnection> => (await startEngine(t, folder)).connection;
 const firstPlan = (folder: string): number => withStore(folder, (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0);
 
 describe('verify/start', () => {

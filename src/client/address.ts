@@ -1,0 +1,101 @@
+/**
+ * Where the engine of a store is found: a socket in a folder of this user's, outside of every workspace, so that no workspace can name one.
+ * On Windows it is a named pipe, and the folder holds the lock and the log only.
+ */
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { C3Error, messageOf } from '../shared/errors.ts';
+
+export interface EngineAddress {
+  /** What to listen on and to connect to. */
+  readonly socket: string;
+  /** The path to which the lock of the engine's process belongs. */
+  readonly base: string;
+  readonly log: string;
+}
+
+const DIGITS = 20;
+/** The shortest limit among systems is 104 bytes with the closing zero. */
+const LONGEST_SOCKET = 103;
+
+/**
+ * The addresses at which the store's engine may be, the usual one first; folders that are not there are left out.
+ * @param create makes the usual folder
+ * @throws C3Error('engine') where the folder is not this user's alone, or cannot be made
+ */
+export function engineAddresses(store: string, create: boolean, env: NodeJS.ProcessEnv = process.env): readonly EngineAddress[] {
+  const name = storeName(store);
+  if (process.platform === 'win32') return [windowsAddress(name, create)];
+  const [first, ...others] = folders(env);
+  if (first === undefined) return [];
+  const usable = [...(create ? [made(first)] : [first].filter(isThere)), ...others.filter(isThere)];
+  return usable.map((folder) => unixAddress(checkedFolder(folder), name));
+}
+
+/** A name for a store: equal for every path that leads to it. Its folder need not be there yet. */
+export function storeName(store: string): string {
+  const path = resolve(store);
+  const folder = realFolder(dirname(path));
+  return createHash('sha256').update(`${folder}\0${basename(path)}`).digest('hex').slice(0, DIGITS);
+}
+
+function realFolder(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    const above = dirname(folder);
+    return above === folder ? folder : join(realFolder(above), basename(folder));
+  }
+}
+
+/** The folders in which engines of this user are, the usual one first. */
+function folders({ XDG_RUNTIME_DIR: runtime }: NodeJS.ProcessEnv): readonly string[] {
+  const own = join(tmpdir(), `c3-replay-${String(process.getuid?.() ?? 0)}`);
+  return runtime !== undefined && isAbsolute(runtime) && isThere(runtime) ? [join(runtime, 'c3-replay'), own] : [own];
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function made(folder: string): string {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
+      throw new C3Error('engine', `The folder ${folder}, in which engines are found, cannot be made: ${messageOf(error)}. Let it be made, or name another place in XDG_RUNTIME_DIR.`, { cause: error });
+    }
+  }
+  return folder;
+}
+
+/** @throws C3Error('engine') for a folder in which another user could put something */
+function checkedFolder(folder: string): string {
+  const problem = folderProblem(lstatSync(folder), process.getuid?.() ?? 0);
+  if (problem === null) return folder;
+  throw new C3Error('engine', `The folder ${folder}, in which engines are found, ${problem}: move it away, then try again.`);
+}
+
+/** Why a folder is not to be trusted; null where it belongs to the user alone. */
+export function folderProblem(stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'uid' | 'mode'>, user: number): string | null {
+  if (stats.isSymbolicLink()) return 'is a link';
+  if (!stats.isDirectory()) return 'is no folder';
+  if (stats.uid !== user) return `belongs to user ${String(stats.uid)}`;
+  return (stats.mode & 0o077) === 0 ? null : 'can be opened by other users';
+}
+
+function unixAddress(folder: string, name: string): EngineAddress {
+  const base = join(folder, name);
+  const socket = `${base}.sock`;
+  if (Buffer.byteLength(socket) > LONGEST_SOCKET) throw new C3Error('engine', `The path ${socket} is too long for a socket: name a shorter folder in XDG_RUNTIME_DIR.`);
+  return { socket, base, log: `${base}.log` };
+}
+
+function windowsAddress(name: string, create: boolean): EngineAddress {
+  const folder = join(tmpdir(), 'c3-replay');
+  if (create) mkdirSync(folder, { recursive: true });
+  const user = createHash('sha256').update(homedir()).digest('hex').slice(0, DIGITS);
+  return { socket: `\\\\.\\pipe\\c3-replay-${user}-${name}`, base: join(folder, name), log: join(folder, `${name}.log`) };
+}

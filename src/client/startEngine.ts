@@ -1,0 +1,121 @@
+/** Finds the engine of a store, or starts one that outlives whoever started it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, fstatSync, openSync, readSync, renameSync } from 'node:fs';
+import { createConnection, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { C3Error, messageOf } from '../shared/errors.ts';
+import { engineAddresses, type EngineAddress } from './address.ts';
+
+const LOOK_EVERY_MILLISECONDS = 30;
+/** An engine loads its code before it listens; a slow disk or a busy machine takes a while. */
+const START_MILLISECONDS = 60_000;
+const TAIL_BYTES = 2000;
+
+/** A connection to the engine of a store; null where none lives. @throws C3Error('engine') where the place of engines is not to be trusted */
+export async function connectToEngine(store: string): Promise<Socket | null> {
+  for (const { socket } of engineAddresses(store, false)) {
+    const connection = await connected(socket);
+    if (connection !== null) return connection;
+  }
+  return null;
+}
+
+/**
+ * A connection to the engine of a store, which is started where none lives.
+ * @param script absolute path of the engine's entry
+ * @throws C3Error('engine') with the end of its log where it cannot be started
+ */
+export async function connectOrStart(store: string, script: string): Promise<Socket> {
+  const until = performance.now() + START_MILLISECONDS;
+  let started: Started | null = null;
+  for (;;) {
+    const connection = await connectToEngine(store);
+    if (connection !== null) return connection;
+    started ??= start(store, script);
+    const { failed } = started;
+    if (failed() !== null) throw new C3Error('engine', `The engine could not be started (${failed() ?? ''}). ${tailOf(started.address.log)}`);
+    // Another one that was just ending made way: it is tried again.
+    if (started.left()) started = null;
+    if (performance.now() > until) throw new C3Error('engine', `The engine did not answer within ${String(START_MILLISECONDS / 1000)} seconds: see ${engineAddresses(store, true)[0]?.log ?? 'its log'}, then try again.`);
+    await delay(LOOK_EVERY_MILLISECONDS);
+  }
+}
+
+interface Started {
+  readonly address: EngineAddress;
+  /** How it ended that should not have; null where it did not. */
+  readonly failed: () => string | null;
+  /** Whether it found another engine and left the store to it. */
+  readonly left: () => boolean;
+}
+
+function start(store: string, script: string): Started {
+  const [address] = engineAddresses(store, true);
+  if (address === undefined) throw new C3Error('engine', 'There is no place for the engine.');
+  const log = freshLog(address.log);
+  let child: ChildProcess;
+  try {
+    child = spawn(process.execPath, [script, '--store', store], {
+      // A process group of its own: what ends the window does not end the engine.
+      detached: true,
+      windowsHide: true,
+      stdio: ['ignore', log, log],
+      cwd: dirname(script),
+      env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+    });
+  } finally {
+    closeSync(log);
+  }
+  child.unref();
+  let ended: string | null = null;
+  let left = false;
+  child.once('error', (error) => { ended = messageOf(error); });
+  child.once('exit', (code, signal) => {
+    left = code === 0;
+    if (code !== 0) ended = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+  });
+  return { address, failed: () => ended, left: () => left };
+}
+
+/** A log for an engine that begins; the one before it is kept beside it. */
+function freshLog(path: string): number {
+  try {
+    renameSync(path, `${path}.1`);
+  } catch {
+    // There was none.
+  }
+  return openSync(path, 'a', 0o600);
+}
+
+/** The end of a log, on one line. */
+function tailOf(path: string): string {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      const { size } = fstatSync(file);
+      const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
+      readSync(file, bytes, 0, bytes.length, size - bytes.length);
+      return `Its log ends: ${bytes.toString('utf8').trim().split('\n').slice(-3).join(' ')}`;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return 'It left no log.';
+  }
+}
+
+/** Null where nobody listens. */
+function connected(path: string): Promise<Socket | null> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path);
+    socket.once('connect', () => {
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+    socket.once('error', () => {
+      socket.destroy();
+      resolve(null);
+    });
+  });
+}

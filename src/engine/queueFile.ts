@@ -1,0 +1,80 @@
+/** The queue of a store's engine on the disk, beside the store: what an engine that was killed had still to do is not lost silently. */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import type { UnstartedJob } from '../shared/jobs.ts';
+
+const MOST_ENTRIES = 1000;
+const LONGEST = 10_000;
+
+const entrySchema = z.object({
+  id: z.string().min(1).max(LONGEST),
+  kind: z.enum(['start', 'resume']),
+  title: z.string().max(LONGEST),
+  run: z.string().max(LONGEST).nullable(),
+  config: z.string().max(LONGEST).nullable(),
+  overrides: z.array(z.string().max(LONGEST)).max(MOST_ENTRIES),
+  folder: z.string().max(LONGEST),
+  askedAt: z.string().max(LONGEST),
+  /** Whether its run is in the store: there it shows as interrupted, not here. */
+  begun: z.boolean(),
+});
+const fileSchema = z.object({ version: z.literal(1), entries: z.array(entrySchema).max(MOST_ENTRIES) });
+
+/** A job that has not ended. */
+export type QueueEntry = z.infer<typeof entrySchema>;
+
+export class QueueFile {
+  private readonly path: string;
+  private madeFolder = false;
+
+  constructor(store: string) {
+    this.path = `${store}.queue.json`;
+  }
+
+  /** What stands in the file; a file that is missing or none of ours holds nothing. */
+  read(): readonly QueueEntry[] {
+    try {
+      return fileSchema.parse(JSON.parse(readFileSync(this.path, 'utf8'))).entries;
+    } catch {
+      return [];
+    }
+  }
+
+  /** Keeps the entries, or nothing where there are none. @throws where they cannot be written */
+  write(entries: readonly QueueEntry[]): void {
+    if (entries.length === 0) {
+      rmSync(this.path, { force: true });
+      this.removeFolder();
+      return;
+    }
+    const made = mkdirSync(dirname(this.path), { recursive: true });
+    if (made !== undefined) this.madeFolder = true;
+    const prepared = `${this.path}.${String(process.pid)}.new`;
+    const file = openSync(prepared, 'w', 0o600);
+    try {
+      writeSync(file, `${JSON.stringify({ version: 1, entries })}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    // In the place of whatever stands there: a link is replaced, not followed.
+    renameSync(prepared, this.path);
+  }
+
+  /** A folder that was made for the queue alone goes with it. */
+  private removeFolder(): void {
+    if (!this.madeFolder) return;
+    this.madeFolder = false;
+    try {
+      rmdirSync(dirname(this.path));
+    } catch {
+      // It holds the store by now.
+    }
+  }
+}
+
+/** What a client sees of an entry that never began. */
+export function unstarted({ id, kind, title, run, config, overrides, askedAt }: QueueEntry): UnstartedJob {
+  return { id, kind, title, run, config, overrides, askedAt };
+}
