@@ -6,8 +6,12 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 import type { JobList } from '../shared/jobs.ts';
 import { Disposables } from './disposables.ts';
 import type { Log } from './log.ts';
+import { isAlive } from '../store/processes.ts';
 import { storePath } from './settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
+
+/** How often it is looked whether an engine's process is gone. */
+const GONE_MILLISECONDS = 100;
 
 export const NO_JOBS: JobList = { jobs: [], unstarted: [] };
 
@@ -29,6 +33,7 @@ export class Engine {
   private readonly replays = this.disposables.add(new EventEmitter<ReplayProgress>());
   private readonly verifications = this.disposables.add(new EventEmitter<VerifyProgress>());
   private readonly modelTests = this.disposables.add(new EventEmitter<TestModelProgress>());
+  private readonly pending = new Set<NodeJS.Timeout>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
   readonly onRunProgress = this.runs.event;
   /** The runs that are asked for, wait, go on or have ended; none where the connection ended. */
@@ -75,11 +80,26 @@ export class Engine {
 
   /** Leaves the engine, which goes on with its runs and ends itself otherwise. */
   async dispose(): Promise<void> {
+    for (const timer of this.pending) clearTimeout(timer);
     this.disposables.dispose();
     await this.current?.client.dispose();
   }
 
+  /** Looks at the store again once an engine's process is gone: its connection ends a moment before, when its lock still names a living one. */
+  private lookAgainAfter(pid: number): void {
+    if (!isAlive({ pid, processStart: null })) {
+      this.store.touch();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.pending.delete(timer);
+      this.lookAgainAfter(pid);
+    }, GONE_MILLISECONDS);
+    this.pending.add(timer);
+  }
+
   private create(path: string): EngineClient {
+    let process: number | null = null;
     const client: EngineClient = new EngineClient({ ...this.program, store: path, kind: 'window' }, {
       log: (line) => { this.log.info(line); },
       jobs: (list) => { this.store.touch(); this.jobs.fire(list); },
@@ -88,12 +108,15 @@ export class Engine {
       verifyProgress: (progress) => { this.verifications.fire(progress); },
       testModelProgress: (progress) => { this.modelTests.fire(progress); },
       waiting: (words) => { this.waits.fire(words); },
-      ready: ({ version, pid }) => { this.log.info(`engine ${version}, process ${String(pid)}, store ${path}`); },
+      ready: ({ version, pid }) => {
+        process = pid;
+        this.log.info(`engine ${version}, process ${String(pid)}, store ${path}`);
+      },
       ended: () => {
         if (this.current?.client !== client) return;
-        this.store.touch();
         this.jobs.fire(NO_JOBS);
         this.waits.fire(null);
+        if (process !== null) this.lookAgainAfter(process);
       },
     });
     return client;
