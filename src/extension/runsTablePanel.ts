@@ -65,7 +65,6 @@ export class RunsTable {
       case 'ready': this.tell(door); break;
       case 'compare': this.compare(message.runs); break;
       case 'episodes': void commands.executeCommand('c3.openEpisodes', message.run); break;
-      case 'resume': void commands.executeCommand('c3.resumeRun', message.run); break;
       case 'startRun': void commands.executeCommand('c3.startRun'); break;
     }
   }

@@ -1,5 +1,5 @@
 /** Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them. Pure. */
-import { anyOf, isRecord, list, literal, nullable, object, text, type Guarded } from './guard.ts';
+import { anyOf, isRecord, list, literal, object, text, type Guarded } from './guard.ts';
 import type { Interval } from './records.ts';
 import type { ShownStatus } from './runStatus.ts';
 
@@ -107,7 +107,6 @@ export const isRunsTableToHost = anyOf(
   object({ type: literal('ready') }),
   object({ type: literal('compare'), runs: list(run, RUNS_LISTED) }),
   object({ type: literal('episodes'), run }),
-  object({ type: literal('resume'), run }),
-  object({ type: literal('startRun'), none: nullable(literal(true)) }),
+  object({ type: literal('startRun') }),
 );
 export type RunsTableToHost = Guarded<typeof isRunsTableToHost>;

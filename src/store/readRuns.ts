@@ -41,10 +41,6 @@ export function runReaders(session: Session): RunReaders {
   const instance = db.prepare<[string], InstanceRow>('SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?');
   const environment = db.prepare<[number], NumericEnvironment>('SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?');
   const episodes = db.prepare<[Round & Page], Episode>(`${EPISODES} ORDER BY episode.id LIMIT @limit OFFSET @offset`);
-  // Where another attempt at the problem did better, some message is to blame; where none did, credit tells nothing.
-  const lostFirst = db.prepare<[Round & Page], Episode>(`
-    ${EPISODES} ORDER BY CASE WHEN return IS NULL THEN 3 WHEN return >= 1 THEN 2 WHEN return <= 0 THEN 0 ELSE 1 END,
-      max(return) OVER (PARTITION BY episode.instance) IS return, episode.id LIMIT @limit OFFSET @offset`);
   const countEpisodes = db.prepare<[Round], number>('SELECT count(*) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration').pluck();
   const masked = db.prepare<[string], number>(`SELECT count(*) FROM episode WHERE run = ? AND phase <> 'replay' AND return IS NULL`).pluck();
   const counts = db.prepare<[], StoreCounts>(`
@@ -63,7 +59,7 @@ export function runReaders(session: Session): RunReaders {
     snapshotsOfRun: guarded(session, (of) => snapshotsOfRun.all(of)),
     instance: guarded(session, (uidSha) => instanceOf(instance.get(uidSha) ?? notFound(session, 'instance', uidSha))),
     environment: guarded(session, (id) => environment.get(id) ?? notFound(session, 'environment', id)),
-    episodes: guarded(session, ({ run: of, phase, iteration, lostFirst: sorted = false, ...page }) => (sorted ? lostFirst : episodes).all({ run: of, phase, iteration, ...checkedPage(page) })),
+    episodes: guarded(session, ({ run: of, phase, iteration, ...page }) => episodes.all({ run: of, phase, iteration, ...checkedPage(page) })),
     countEpisodes: guarded(session, (round) => countEpisodes.get(round) ?? 0),
     maskedEpisodes: guarded(session, (of) => masked.get(of) ?? 0),
     counts: guarded(session, () => counts.get() ?? notFound(session, 'row of', 'counts')),

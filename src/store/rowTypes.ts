@@ -75,10 +75,8 @@ export interface RankingQuery extends Page {
   readonly filter?: BucketFilter;
 }
 
-/** Episodes of a round: in the order in which they were appended, or the lost ones first, then those in between, the won ones and the masked ones. */
-export interface EpisodeQuery extends Round, Page {
-  readonly lostFirst?: boolean;
-}
+/** Episodes of a round, in the order in which they were appended. */
+export interface EpisodeQuery extends Round, Page {}
 
 /** Which problems of a run, and in which order. */
 export interface ProblemQuery {

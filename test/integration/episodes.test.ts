@@ -7,13 +7,13 @@ import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extensi
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { findings } from './axe.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, frameOf, hasFocus, reloadWindow, storeOf } from './team.ts';
+import { assertQuiet, c3, frameOf, hasFocus, reloadWindow, storeOf, TINY } from './team.ts';
 
 const HOSTILE = '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3Canary=1"> [x](command:c3.startRun) $(trash) \u202eesrever\u202c \u001b[31mred';
 const QUESTIONS = ['A farmer has 12 hens and buys 7 more', 'Half of a cake of 8 pieces', 'Trains leave at noon'];
 const LONG = ' and so on, in words that no row of a list has room for,';
 
-const scenario = workbenchScenarios();
+const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 
 /** Forty problems over three steps, evaluated before and after those that are not trained on; one of them hostile. */
 function fill(workbench: Workbench): void {
@@ -277,5 +277,25 @@ scenario('the runs table shows the settings in which runs differ, sorts by outco
   const table = await workbench.webview('Runs table');
   await table.getByRole('button', { name: 'Open the episodes of A low rate' }).or(table.getByText('A low rate', { exact: true })).first().click();
   await (await workbench.webview('Episodes')).getByText('The run has no episode yet.').waitFor();
+  assertQuiet(workbench);
+});
+
+scenario('the engine classifies the problems of a run, which then sort and filter by class', async (workbench) => {
+  await c3(workbench.folder, 'run', 'tiny.c3.yaml');
+  await workbench.runCommand('C3: Refresh');
+  const panel = await openGrid(workbench);
+  const chooser = panel.getByRole('combobox', { name: 'Run', exact: true });
+  const run = await eventually('the run that was made', async () => (await chooser.locator('option', { hasText: 'Tiny' }).first().getAttribute('value')) ?? undefined);
+  await chooser.selectOption(run);
+  await panel.getByRole('combobox', { name: 'Split' }).selectOption('train');
+  await eventually('its problems', async () => / of /u.test(await panel.locator('.listed').innerText()));
+  const cells = panel.locator('.canvas .cell-class');
+  await eventually('no class yet', async () => (await cells.first().getAttribute('aria-label')) === 'not classified');
+  await panel.getByRole('button', { name: 'Classify', exact: true }).click();
+  await panel.getByRole('button', { name: 'Classify', exact: true }).waitFor({ state: 'hidden', timeout: 60_000 });
+  await eventually('a class for every problem', async () => (await cells.count()) > 0 && (await cells.evaluateAll((all) => all.every((cell) => cell.getAttribute('aria-label') !== 'not classified'))));
+  const name = (await cells.first().getAttribute('aria-label')) ?? '';
+  await panel.getByRole('combobox', { name: 'Taxonomy class' }).selectOption(name);
+  await eventually('problems of this class only', async () => (await cells.count()) > 0 && (await cells.evaluateAll((all, wanted) => all.every((cell) => cell.getAttribute('aria-label') === wanted), name)));
   assertQuiet(workbench);
 });

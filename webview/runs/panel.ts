@@ -47,7 +47,7 @@ export class RunsTablePanel {
     this.allBox.addEventListener('change', () => { this.draw(); });
     this.scroller = h('div', { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': 'Runs' }, h('table', { 'aria-label': 'Runs and what they were set to' }, this.head, this.bodyRows));
     this.scroller.addEventListener('keydown', (event) => { this.onKey(event); });
-    this.empty = h('div', { class: 'welcome' }, h('h2', {}, 'There is no run yet'), h('p', { class: 'muted' }, 'Each run is a row here, with the settings in which it differs from the others.'), button('Start C3 run', () => { host.post({ type: 'startRun', none: null }); }, { primary: true }));
+    this.empty = h('div', { class: 'welcome' }, h('h2', {}, 'There is no run yet'), h('p', { class: 'muted' }, 'Each run is a row here, with the settings in which it differs from the others.'), button('Start C3 run', () => { host.post({ type: 'startRun' }); }, { primary: true }));
     this.empty.hidden = true;
     const all = h('label', { class: 'all', for: 'all-settings', title: 'Also the settings that are the same in all runs' }, this.allBox, 'All settings');
     replace(

@@ -44,14 +44,3 @@ test('while none is decided the candidate is the one whose upper bound is lowest
   assert.deepEqual(writer.costliestOf(GROUP), { message: one?.actors[1], value: -0.3, decided: false });
   assert.equal(writer.costliestThrough(other?.actors[0] ?? 0), null);
 });
-
-test('lost episodes come first where that is asked for, then those in between, the won and the masked ones, page by page', (t) => {
-  const { writer, ...store } = temporaryStore();
-  t.after(() => { store.remove(); });
-  addRun(writer);
-  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0, null, 0.5, -1, 1.5, 0]] });
-  const round = { run: RUN, phase: 'train', iteration: 1 } as const;
-  const returns = (lostFirst: boolean): (number | null)[] => [0, 3, 6].flatMap((offset) => writer.episodes({ ...round, lostFirst, offset, limit: 3 })).map((episode) => episode.return);
-  assert.deepEqual(returns(false), [1, 0, null, 0.5, -1, 1.5, 0]);
-  assert.deepEqual(returns(true), [0, -1, 0, 0.5, 1, 1.5, null]);
-});
