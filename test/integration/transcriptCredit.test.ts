@@ -10,7 +10,7 @@ import { UNIT_RULE } from '../support/headlines.ts';
 import { addComparison, addTree, instance, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { findings } from './axe.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, firstPlan, hasFocus, reading, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
+import { assertQuiet, c3, firstPlan, hasFocus, openFromEpisodes, reading, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
@@ -47,7 +47,7 @@ async function prepare(workbench: Workbench): Promise<NonNullable<typeof prepare
 
 async function openQuestion(workbench: Workbench, question: string): Promise<FrameLocator> {
   await workbench.runCommand('C3: Refresh');
-  await workbench.runCommandAndPick('C3: Open transcript', 'Step 3', new RegExp(`^${question}`, 'u'));
+  await openFromEpisodes(workbench, question, 'Tiny');
   const transcript = await workbench.webview(new RegExp(`^${question}`, 'u'));
   await transcript.locator(`${ROW}[aria-selected="true"]`).waitFor();
   return transcript;

@@ -5,7 +5,7 @@ import type { FrameLocator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, firstPlan, frameOf, hasFocus, reading, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
+import { assertQuiet, firstPlan, frameOf, hasFocus, openFromEpisodes, reading, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
@@ -103,7 +103,7 @@ scenario('keys and hashes are under Details, which stays open from message to me
 scenario('where space is short one line is above the tree: ten rows at 1280x800 with a panel open, four at 200 % zoom', async (workbench) => {
   await prepare(workbench);
   await workbench.runCommand('C3: Refresh');
-  await workbench.runCommandAndPick('C3: Open transcript', 'Run long', /Question 7/u);
+  await openFromEpisodes(workbench, 'Question 7', 'Run long');
   const transcript = await workbench.webview(/^Question 7/u);
   await transcript.locator(`${ROW}[aria-label^="reasoner"]`).first().waitFor();
   const tree = transcript.getByRole('tree');
