@@ -79,8 +79,8 @@ scenario('a lost episode says why: the message that decided it, the best said in
   assert.equal(lost?.credit?.verdict, 'hurt', 'sixteen that won are enough');
   const shown = await words(why);
   assert.ok(shown.includes('Why it was lost') && shown.includes('Decided: hurt') && shown.includes(signed(lost.credit.value)), shown);
-  assert.deepEqual(await why.locator('del').allInnerTexts().then((texts) => texts.map((text) => text.replace(' removed: ', ''))), ['-', '30']);
-  const came = await why.locator('ins').allInnerTexts();
+  assert.deepEqual(await why.locator('del').allTextContents().then((texts) => texts.map((text) => text.replace(' removed: ', ''))), ['-', '30']);
+  const came = await why.locator('ins').allTextContents();
   assert.deepEqual(came.slice(0, 2).map((text) => text.replace(' added: ', '')), ['+', '50']);
   // Texts of models are text.
   assert.equal(await why.locator('b').count(), 0);
