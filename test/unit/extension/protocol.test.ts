@@ -51,7 +51,7 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'openRound', run: 'r', phase: 'train', iteration: 0 },
     { type: 'copy', text: 'x'.repeat(32_000_001) },
   ]) assert.equal(isDashboardToHost(message), false, JSON.stringify(message).slice(0, 80));
-  assert.ok(isDashboardState({ version: 4, run: 'r', compared: ['a'], tables: ['return'], smoothing: 'none', paused: [6, 40], scroll: 40 }));
+  assert.ok(isDashboardState({ version: 5, run: 'r', compared: ['a'], tables: ['return'], smoothing: 'none', axis: 'step', scale: 'linear', paused: [6, 40], scroll: 40 }));
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
