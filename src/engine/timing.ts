@@ -140,7 +140,10 @@ export class Timing {
     const instances = [...data.evaluation, ...data.train];
     const sampling = runSampling(recipe.config);
     const input = { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled };
-    return tryModel(input, messages / Math.max(1, work.episodeMessages));
+    const perEpisode = Math.max(1, work.episodeMessages);
+    const evaluated = Math.min(recipe.config.evaluation.batch, data.evaluation.length);
+    const together = Math.max(evaluated, work.stepMessages / perEpisode);
+    return tryModel(input, messages / perEpisode, together);
   }
 }
 

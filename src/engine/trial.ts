@@ -31,11 +31,13 @@ export interface TrialInput {
 /** Seconds that a trial aims at, and those after which a round of it is given up, between two steps of generation. */
 const AIM = 1;
 const LIMIT = 3;
-/** Episodes of the rounds: the first compiles graphs and never counts, the last does. */
+/** Episodes of the rounds: the first compiles graphs and never counts, the others do. */
 const FEW = 4;
 const ROUNDS = [FEW, 16, 48] as const;
 /** Of the work that is planned, a trial does no more than this share. */
 const SHARE = 1 / 40;
+/** A further episode of a batch takes at least this share of one of the last round: two rounds may mislead. */
+const LEAST_FURTHER = 0.5;
 /** A training step, with the reference's scores, against scoring once: measured with the bundled teams. */
 const TRAINED_PER_SCORED = 6;
 
@@ -44,45 +46,69 @@ export const TRIED_PARAMETERS = 16e6;
 
 const unscored: Evaluator = { name: 'none', evaluate: () => Promise.resolve({ score: 0, rule: 'trial' }) };
 
+/** What some episodes together took, in seconds. */
+interface Round {
+  readonly episodes: number;
+  readonly sampling: number;
+  readonly scoring: number;
+}
+
 /**
  * Samples and scores some episodes; neither leaves anything behind in the runtime, so the run after it is the same run.
  * @param episodes of the planned run: a short run has a shorter trial
+ * @param together episodes that the run samples at once: each takes less time than one of a trial's few
  * @returns null where it took too long; that it was cancelled is found by whoever asked
  */
-export async function tryModel(input: TrialInput, episodes: number): Promise<MessageSeconds | null> {
+export async function tryModel(input: TrialInput, episodes: number, together: number): Promise<MessageSeconds | null> {
+  const began = performance.now();
+  const most = Math.min(Math.round(SHARE * episodes), input.instances.length);
+  const counts = ROUNDS.map((count) => Math.max(FEW, Math.min(count, most)));
+  const rounds: Round[] = [];
+  for (const [index, count] of counts.entries()) {
+    const last = rounds.at(-1);
+    const expected = last === undefined ? 0 : ((last.sampling + last.scoring) * count) / last.episodes;
+    if (index > 1 && (count === counts[index - 1] || expected > AIM - (performance.now() - began) / 1000)) break;
+    const measured = await unlessStopped(oneRound(input, count));
+    if (measured === null) break;
+    if (index > 0) rounds.push(measured);
+  }
+  const messages = input.protocol.occurrences.length;
+  const [sampling, scoring] = [perEpisode(rounds, 'sampling', together), perEpisode(rounds, 'scoring', together)];
+  if (sampling === null || scoring === null) return null;
+  return { sampled: sampling / messages, trained: (TRAINED_PER_SCORED * scoring) / messages };
+}
+
+async function oneRound(input: TrialInput, count: number): Promise<Round> {
   const { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled } = input;
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
   const positions = protocol.occurrences.map(({ position }) => position);
-  const began = performance.now();
-  const round = async (count: number): Promise<MessageSeconds> => {
-    const chosen = instances.slice(0, count);
-    const end = performance.now() + 1000 * LIMIT;
-    const stop = (): boolean => cancelled() || performance.now() > end;
-    const budget = new EvaluatorBudget(Infinity);
-    const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
-    const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
-    const started = performance.now();
-    const branches = chosen.map((instance) => ({ instance, node: null }));
-    const roots = await grow(settings, branches, positions, positions.map(() => 1), { cancelled: stop });
-    const sampled = performance.now();
-    const contexts = contextsOf(roots, protocol);
-    await runtime.score(info.snapshot, contexts, sampling.temperature, stop);
-    const messages = 1000 * Math.max(1, contexts.length);
-    const scored = performance.now() - sampled;
-    return { sampled: (sampled - started) / messages, trained: (TRAINED_PER_SCORED * scored) / messages };
-  };
-  let last: MessageSeconds | null = null;
-  const rounds = ROUNDS.map((count) => Math.max(FEW, Math.min(count, Math.round(SHARE * episodes))));
-  for (const [index, count] of rounds.entries()) {
-    const left = AIM - (performance.now() - began) / 1000;
-    const each = last === null ? 0 : positions.length * (last.sampled + last.trained / TRAINED_PER_SCORED);
-    if (count * each > left && last !== null) break;
-    if ( index > 1 && count === rounds[index - 1]) break;
-    const measured = await unlessStopped(round(count));
-    if (measured === null) break;
-    if (index > 0) last = measured;
-  }
-  return last;
+  const end = performance.now() + 1000 * LIMIT;
+  const stop = (): boolean => cancelled() || performance.now() > end;
+  const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
+  const budget = new EvaluatorBudget(Infinity);
+  const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
+  const branches = instances.slice(0, count).map((instance) => ({ instance, node: null }));
+  const started = performance.now();
+  const roots = await grow(settings, branches, positions, positions.map(() => 1), { cancelled: stop });
+  const sampled = performance.now();
+  await runtime.score(info.snapshot, contextsOf(roots, protocol), sampling.temperature, stop);
+  const scored = performance.now();
+  return { episodes: branches.length, sampling: (sampled - started) / 1000, scoring: (scored - sampled) / 1000 };
+}
+
+/**
+ * Seconds of one of many episodes, along the line through the last two rounds.
+ * @param together how many; no fewer than the last round had
+ * @returns null without a round
+ */
+export function perEpisode(rounds: readonly Round[], part: 'sampling' | 'scoring', together: number): number | null {
+  const [before, last] = [rounds.at(-2), rounds.at(-1)];
+  if (last === undefined || last.episodes === 0) return null;
+  const each = last[part] / last.episodes;
+  if (before === undefined || together <= last.episodes) return each;
+  const slope = (last[part] - before[part]) / (last.episodes - before.episodes);
+  const further = Math.min(each, Math.max(LEAST_FURTHER * each, slope));
+  return (last[part] + further * (together - last.episodes)) / together;
 }
 
 /** Null for work that was stopped. */

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { earlierPaces } from '../../../src/engine/earlierPaces.ts';
 import { estimateOf, middlePace, paceOf, plannedWork } from '../../../src/engine/estimate.ts';
 import { protocolOf, readRecipe, type Recipe } from '../../../src/engine/recipe.ts';
+import { perEpisode } from '../../../src/engine/trial.ts';
 import { readConfig } from '../../../src/training/config.ts';
 import type { Instance, StepMetrics } from '../../../src/shared/records.ts';
 import type { StoreWriter } from '../../../src/store/writer.ts';
@@ -107,5 +108,24 @@ describe('earlier runs', () => {
     const recipe = await recipeWith();
     const found = paces(t, recipe, (store) => { for (let index = 1; index <= 7; index++) ranBefore(store, String(index), recipe, { slower: index }); });
     assert.deepEqual(found.map(({ episode }) => episode), [14, 12, 10, 8, 6]);
+  });
+});
+
+describe('a trial', () => {
+  const round = (episodes: number, sampling: number): Parameters<typeof perEpisode>[0][number] => ({ episodes, sampling, scoring: 2 * sampling });
+
+  it('knows from two rounds what one of many episodes takes', () => {
+    // 2 s and 0.25 s for each: 6 s for 16, 14 s for 48, 66 s for 256.
+    assert.equal(perEpisode([round(16, 6), round(48, 14)], 'sampling', 256), 66 / 256);
+    assert.equal(perEpisode([round(16, 6), round(48, 14)], 'scoring', 256), 132 / 256);
+    assert.equal(perEpisode([round(16, 6), round(48, 14)], 'sampling', 20), 14 / 48);
+  });
+
+  it('takes a single round as it is, and believes no line that falls or climbs too steeply', () => {
+    assert.equal(perEpisode([], 'sampling', 256), null);
+    assert.equal(perEpisode([round(4, 2)], 'sampling', 256), 0.5);
+    // The second round took less than the first: half of its time for each further episode.
+    assert.equal(perEpisode([round(16, 9), round(32, 8)], 'sampling', 64), (8 + 0.125 * 32) / 64);
+    assert.equal(perEpisode([round(16, 1), round(32, 8)], 'sampling', 64), 0.25);
   });
 });
