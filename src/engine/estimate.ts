@@ -25,7 +25,7 @@ export interface MessageSeconds {
 }
 
 /** Typical seconds to run one program in the sandbox, and once to start it; no trial measures them. */
-const PROGRAM = 0.005;
+const PROGRAM = 0.003;
 const SANDBOX_START = 4;
 
 /** Evaluators that compare answers and run nothing. */

@@ -31,15 +31,15 @@ export interface TrialInput {
 /** Seconds that a trial aims at, and those after which a round of it is given up, between two steps of generation. */
 const AIM = 1;
 const LIMIT = 3;
-/** Episodes of the rounds: the first compiles graphs and never counts, the others do. */
+/** Episodes of the rounds: the first compiles graphs and never counts; of equal ones the faster does. */
 const FEW = 4;
-const ROUNDS = [FEW, 16, 48] as const;
+const ROUNDS = [FEW, 16, 16, 48, 48] as const;
 /** Of the work that is planned, a trial does no more than this share. */
 const SHARE = 1 / 40;
 /** A further episode of a batch takes at least this share of one of the last round: two rounds may mislead. */
 const LEAST_FURTHER = 0.5;
 /** A training step, with the reference's scores, against scoring once: measured with the bundled teams. */
-const TRAINED_PER_SCORED = 6;
+const TRAINED_PER_SCORED = 3;
 
 /** Models up to so many parameters are tried themselves. */
 export const TRIED_PARAMETERS = 16e6;
@@ -67,15 +67,20 @@ export async function tryModel(input: TrialInput, episodes: number, together: nu
   for (const [index, count] of counts.entries()) {
     const last = rounds.at(-1);
     const expected = last === undefined ? 0 : ((last.sampling + last.scoring) * count) / last.episodes;
-    if (index > 1 && (count === counts[index - 1] || expected > AIM - (performance.now() - began) / 1000)) break;
+    if (index > 1 && (count === FEW || expected > AIM - (performance.now() - began) / 1000)) break;
     const measured = await unlessStopped(oneRound(input, count));
     if (measured === null) break;
-    if (index > 0) rounds.push(measured);
+    if (last?.episodes === measured.episodes) rounds.push(faster(rounds.pop() ?? measured, measured));
+    else if (index > 0) rounds.push(measured);
   }
   const messages = input.protocol.occurrences.length;
   const [sampling, scoring] = [perEpisode(rounds, 'sampling', together), perEpisode(rounds, 'scoring', together)];
   if (sampling === null || scoring === null) return null;
   return { sampled: sampling / messages, trained: (TRAINED_PER_SCORED * scoring) / messages };
+}
+
+function faster(a: Round, b: Round): Round {
+  return { ...a, sampling: Math.min(a.sampling, b.sampling), scoring: Math.min(a.scoring, b.scoring) };
 }
 
 async function oneRound(input: TrialInput, count: number): Promise<Round> {
