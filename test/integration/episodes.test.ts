@@ -137,6 +137,7 @@ scenario('filters, a search and a saved filter stay over a reload with the row t
   await listed(panel, '40 problems');
   await panel.getByRole('combobox', { name: 'Saved filters' }).selectOption('Hurt hens');
   await eventually('the search of the saved filter', async () => (await field.inputValue()) === 'source:even hens');
+  await eventually('the problems of the saved filter', async () => /^[1-4] of 40 problems$/u.test(await panel.locator('.listed').innerText()));
   await row(panel, 2).click();
   const before = await row(panel, 2).locator('.cell-question').getAttribute('aria-label');
   const words = await panel.locator('.listed').innerText();
@@ -282,6 +283,7 @@ scenario('the runs table shows the settings in which runs differ, sorts by outco
 
 scenario('the engine classifies the problems of a run, which then sort and filter by class', async (workbench) => {
   await c3(workbench.folder, 'run', 'tiny.c3.yaml');
+  await workbench.runCommand('View: Close All Editors');
   await workbench.runCommand('C3: Refresh');
   const panel = await openGrid(workbench);
   const chooser = panel.getByRole('combobox', { name: 'Run', exact: true });
