@@ -125,6 +125,12 @@ scenario('keys, names and values are suggested with their meaning, and by keyboa
     const details = workbench.page.locator('.suggest-details');
     // The editor remembers whether they were shown, and takes a moment to show them; the key then hides them.
     await eventually('the details of a suggestion', async () => {
+      // A busy editor may have closed the list meanwhile.
+      if (!(await suggestion(workbench, 'magrpo').isVisible())) {
+        await keyboard.press('Control+Space');
+        await suggestion(workbench, 'magrpo').waitFor({ timeout: 2_000 });
+        await keyboard.press('ArrowDown');
+      }
       const shown = await details.waitFor({ timeout: 1_000 }).then(() => true, () => false);
       if (!shown) await keyboard.press('Control+Space');
       await details.getByText('c3 without its replays').waitFor({ timeout: 2_000 });
