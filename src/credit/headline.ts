@@ -1,8 +1,8 @@
 /** The one credit that a message shows: pooled over all buckets of its context, with an interval that holds however often somebody looks. */
-import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../shared/creditPool.ts';
+import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/creditPool.ts';
 import type { Headline } from '../shared/headline.ts';
 import { bettingInterval } from './betting.ts';
-import { evidenceOf, membersOf, type BucketEvidence } from './pairing.ts';
+import { evidenceOf, isScored, membersOf, type BucketEvidence } from './pairing.ts';
 import { replaysToSettle } from './settle.ts';
 
 export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
@@ -24,7 +24,7 @@ export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
 
 function headlineOf(pool: CreditPool, key: string, span: number | null, names: ResultNames): Headline {
   const involved = pool.buckets.filter(({ members }) => members.some((member) => member.key === key && isScored(member)));
-  const copies = pool.buckets.reduce((count, { members }) => count + members.filter((member) => member.key === key && member.drawn).length, 0);
+  const copies = pool.buckets.reduce((count, { members }) => count + members.filter((member) => member.key === key && member.drawn && member.repeated !== true).length, 0);
   const alone = !involved.some((bucket) => membersOf(bucket, key).draws.some((draw) => draw.key !== key));
   const behind = names.behind(involved, key);
   const base = { estimator: 'loo', ...behind, copies } as const;
@@ -54,8 +54,6 @@ function spanOf({ buckets, range }: CreditPool): number | null {
   const isWithin = ({ value }: PoolResult): boolean => value === null || (value >= range.low && value <= range.high);
   return buckets.every(({ members }) => members.every(({ results }) => results.every(isWithin))) ? range.high - range.low : null;
 }
-
-const isScored = ({ results }: PoolMember): boolean => results.some(({ value }) => value !== null);
 
 /** Which results of a pool are the same: those of equal messages that drew equal numbers. */
 class ResultNames {

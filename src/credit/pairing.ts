@@ -40,9 +40,12 @@ export function evidenceOf(bucket: PoolBucket, key: string, terminal: boolean): 
   return pairedUnits(own, ordered) ?? crossed(own, ordered);
 }
 
+/** Whether a member has a result that counts. */
+export const isScored = ({ results, repeated }: PoolMember): boolean => repeated !== true && results.some(({ value }) => value !== null);
+
 /** Which members of a bucket are compared for `key`: its own, and the draws of its baseline. */
 export function membersOf({ members }: PoolBucket, key: string): { readonly own: readonly PoolMember[]; readonly draws: readonly PoolMember[] } {
-  const scored = members.filter(({ results }) => results.some(({ value }) => value !== null));
+  const scored = members.filter(isScored);
   const own = scored.filter((member) => member.key === key);
   const itself = own.every(({ drawn }) => drawn) ? own[0] : undefined;
   return { own, draws: scored.filter((member) => member.drawn && member !== itself) };

@@ -17,10 +17,12 @@ export interface PoolMember {
   readonly key: string;
   /** Whether the policy drew it for this bucket: only then it belongs in a baseline. A typed message and one that a person chose do not. */
   readonly drawn: boolean;
+  /** The very draw of an earlier bucket, on the same numbers in the same context: it shows nothing new and counts nowhere. */
+  readonly repeated?: boolean;
   readonly results: readonly PoolResult[];
 }
 
-/** Messages sampled, typed or chosen together; another bucket's are independent of them. */
+/** Messages sampled, typed or chosen together; another bucket's are independent of them, repeated ones apart. */
 export interface PoolBucket {
   readonly id: number;
   readonly members: readonly PoolMember[];

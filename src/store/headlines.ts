@@ -119,6 +119,8 @@ interface ResultRow {
   readonly leaf: number;
   readonly leafParent: number | null;
   readonly source: string;
+  /** The stream that the message itself was drawn on; empty where none is known. */
+  readonly drawSource: string;
   readonly value: number | null;
   readonly evaluatorCalls: number;
 }
@@ -126,7 +128,8 @@ interface ResultRow {
 const RESULTS = `
   SELECT bucket.id AS bucket, origin, said.id AS decision, ${tokenKey('said')} AS key, said.finish AS finish, said.bucket IS bucket.id AS inBucket,
     iif(said.bucket IS bucket.id, 1, NOT ${IS_OTHER}) AS asMade, said.temperature = bucket_pool.temperature AS atTemperature, said.phase <> 'replay' AS ofRun, replay.id AS replay, replay_index AS replayIndex, leaf,
-    leaf.parent AS leafParent, leaf.stream_key AS source, replay.return AS value, replay.evaluator_calls AS evaluatorCalls
+    leaf.parent AS leafParent, leaf.stream_key AS source, said.stream_key AS drawSource,
+    replay.return AS value, replay.evaluator_calls AS evaluatorCalls
   FROM bucket_pool CROSS JOIN bucket ON bucket.id = bucket_pool.bucket CROSS JOIN replay ON replay.bucket = bucket.id
   CROSS JOIN decision AS said ON said.id = replay.alternative CROSS JOIN decision AS leaf ON leaf.id = replay.leaf
   WHERE bucket_pool.pool = ? ORDER BY bucket.id, inBucket, said.sibling_index, said.id, replay_index`;
@@ -281,6 +284,8 @@ interface FoundPool {
 function poolFrom(rows: readonly ResultRow[], range: ReturnRange | null, branchOf: (row: ResultRow) => number): FoundPool {
   const messages = new Map<string, number>();
   const drawn = new Set<number>();
+  /** The bucket of every draw: equal contexts of one iteration may have drawn the same numbers. */
+  const drawBuckets = new Map<string, number>();
   const buckets: PoolBucket[] = [];
   for (const [id, inBucket] of Map.groupBy(rows, ({ bucket }) => bucket)) {
     const members: PoolMember[] = [];
@@ -289,7 +294,10 @@ function poolFrom(rows: readonly ResultRow[], range: ReturnRange | null, branchO
       if (first === undefined) continue;
       // The message that a diagnostic bucket asks about was sampled by the policy, not chosen for what it says; it is one draw, in however many buckets.
       const sampled = first.finish !== 'typed' && (first.inBucket === 1 || (first.origin === 'diagnostic' && first.atTemperature === 1));
-      members.push({ key: first.key, drawn: sampled && !drawn.has(decision), results: resultsOf(own, branchOf) });
+      const draw = sampled && first.inBucket === 1 && first.drawSource !== '' ? `${first.key} ${first.drawSource}` : null;
+      const repeated = draw !== null && (drawBuckets.get(draw) ?? id) !== id;
+      if (draw !== null && !repeated) drawBuckets.set(draw, id);
+      members.push({ key: first.key, drawn: sampled && !drawn.has(decision), repeated, results: resultsOf(own, branchOf) });
       if (sampled) drawn.add(decision);
       const known = messages.get(first.key);
       if (first.ofRun === 1 && (first.inBucket === 1 || first.asMade === 1) && (known === undefined || decision < known)) messages.set(first.key, decision);

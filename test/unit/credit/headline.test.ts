@@ -48,6 +48,14 @@ test('copies count once: the same plan twice under common random numbers is one 
   near(folded.get('b')?.value, -0.5);
 });
 
+test('a bucket that repeats the draws of another adds nothing', () => {
+  const draws = [member('a', [1]), member('b', [0]), member('c', [0])];
+  const once = headlinesOf(poolOf([bucket(1, ...draws)]));
+  const again = headlinesOf(poolOf([bucket(1, ...draws), bucket(2, ...draws.map((draw) => ({ ...draw, repeated: true })))]));
+  assert.deepEqual(again, once);
+  assert.ok((of(poolOf([bucket(1, ...draws), bucket(2, ...draws)]), 'a').low ?? 1) > (once.get('a')?.low ?? 1), 'draws of their own count');
+});
+
 test('what was taken from an equal result is counted as reused', () => {
   const again: PoolMember = { key: 'a', drawn: true, results: [0, 1].map((stream) => ({ stream, source: String(stream), value: 1, evaluatorCalls: 0 })) };
   const found = of(poolOf([bucket(1, member('a', [1, 1]), again, member('b', [0, 0]))]), 'a');
