@@ -192,6 +192,30 @@ scenario('equal alternatives are one item with their number, and the training cr
   await transcript.getByText('Details', { exact: true }).click();
 });
 
+scenario('an undecided message is settled by its button, which spends pairs of replays and says what came of it', async (workbench) => {
+  const { question } = await firstPlan(workbench);
+  const transcript = await transcriptOf(workbench, question);
+  const button = transcript.locator('.fact-credit').getByRole('button', { name: /^Settle with about \d+ replays?$/u });
+  const actors = transcript.locator(`${ROW}[aria-label^="actor"]:not([aria-label*=", replayed"])`);
+  const offered = await eventually('a message that replays would settle', async () => {
+    for (const row of await actors.all()) {
+      await row.click();
+      if (await button.isVisible()) return row;
+    }
+    return undefined;
+  });
+  const paired = (): number => reading(workbench, (store) => store.bucketsOfRun({
+    run: store.runs(0, 1)[0]?.id ?? '', origin: 'request', offset: 0, limit: 500,
+  }).length);
+  const before = paired();
+  await button.click();
+  await transcript.locator('.fact-credit').getByText(/^(Settled with|Still undecided after) \d+ replays?\.$/u).waitFor({ timeout: 120_000 });
+  assert.equal(paired(), before + 1, 'one request');
+  const label = (await offered.getAttribute('aria-label')) ?? '';
+  assert.match(label, /helped|hurt|undecided/u);
+  assertQuiet(workbench);
+});
+
 scenario('what a word means shows under the pointer and for the keyboard, and Escape closes it', async (workbench) => {
   const { question } = await firstPlan(workbench);
   const transcript = await transcriptOf(workbench, question);
