@@ -147,5 +147,7 @@ export function addComparison(writer: StoreWriter, message: number, own: number,
 }
 
 function addMessageLike(writer: StoreWriter, asked: NewDecision, parts: { readonly bucket: number; readonly iteration: number; readonly index: number; readonly text: string }): number {
-  return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, bucket: parts.bucket, siblingIndex: parts.index, text: parts.text, tokens: tokensOf(parts.text) });
+  const tokens = tokensOf(parts.text);
+  const own = { bucket: parts.bucket, siblingIndex: parts.index, text: parts.text, tokens, logprobs: new Float32Array(tokens.length) };
+  return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, ...own });
 }
