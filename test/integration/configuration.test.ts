@@ -119,8 +119,11 @@ scenario('keys, names and values are suggested with their meaning, and by keyboa
   await pictures(workbench, 'configuration-suggestions', async () => {
     // The list goes with the focus, which changing the theme takes.
     await keyboard.press('Escape');
-    await keyboard.press('Control+Space');
-    await suggestion(workbench, 'magrpo').waitFor();
+    await eventually('the suggestions', async () => {
+      await keyboard.press('Control+Space');
+      await suggestion(workbench, 'magrpo').waitFor({ timeout: 5_000 });
+      return true;
+    });
     await keyboard.press('ArrowDown');
     const details = workbench.page.locator('.suggest-details');
     // The editor remembers whether they were shown, and takes a moment to show them; the key then hides them.

@@ -66,14 +66,15 @@ scenario('sorted, searched and scrolled anywhere, no row in sight stays blank', 
     await atRest(panel);
     console.log(`${what}: ${String(Math.round(performance.now() - start))} ms`);
   };
-  const first = panel.locator('.canvas > .row[aria-rowindex="2"] .cell-question');
+  // The clearest problem is the first by question, too.
+  const second = panel.locator('.canvas > .row[aria-rowindex="3"] .cell-question');
   const expected = reading(workbench, (store) => {
     const filter = { outcome: 'all', verdict: 'all', split: 'all', role: null, className: null, search: '' } as const;
-    return store.problems(store.problemIds({ run: 'many', filter, sort: { column: 'question', descending: false }, classes: {} }).slice(0, 1))[0]?.question;
+    return store.problems(store.problemIds({ run: 'many', filter, sort: { column: 'question', descending: false }, classes: {} }).slice(1, 2))[0]?.question;
   });
   await timed('sorted by question', async () => {
     await panel.getByRole('columnheader', { name: 'Question', exact: true }).getByRole('button').click();
-    await eventually('the first question', async () => (await first.getAttribute('aria-label')) === expected);
+    await eventually('the second question', async () => (await second.getAttribute('aria-label')) === expected);
   });
   const grid = panel.getByRole('grid');
   await timed('to the last row', async () => {

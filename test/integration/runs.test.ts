@@ -71,6 +71,8 @@ scenario('an empty workspace says what to do, and its button starts a run that e
 
 scenario('the dashboard follows the theme and comes back after a reload', async (workbench) => {
   await reloadWindow(workbench);
+  // The episodes of the run that was clicked are in front.
+  await workbench.tab('Run dashboard').click();
   const dashboard = await workbench.webview('Run dashboard');
   await dashboard.getByRole('heading', { name: 'Run dashboard' }).waitFor();
   await dashboard.getByRole('table', { name: 'Mean return' }).waitFor();

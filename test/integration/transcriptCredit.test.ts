@@ -87,9 +87,9 @@ scenario('a lost episode says why: the message that decided it, the best said in
   assert.ok((await why.locator('.why-difference').innerText()).includes('<b>x</b>'));
   assert.equal(await why.getByRole('button', { name: /^Settle/u }).isVisible(), false);
   await pictures(workbench, 'why-lost');
-  // The best alternative is a click away, in the lane of replays.
+  // The best alternative is a click away: the run itself said it, too.
   await why.getByRole('button', { name: 'actor' }).last().click();
-  await transcript.locator(`${ROW}[aria-selected="true"][aria-label*=", replayed"]`).waitFor();
+  await transcript.locator(`${ROW}[aria-selected="true"]:not([aria-label^="actor 1 of 2"])`).waitFor();
   await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"]`).first().click();
   await why.getByText('Decisive message').waitFor();
   await why.locator('summary').click();
@@ -115,7 +115,7 @@ scenario('where nothing is decided the clearest candidate is called so, and what
   const { undecided, never } = await prepare(workbench);
   const transcript = await openQuestion(workbench, undecided);
   const why = transcript.locator('.why');
-  await why.getByText('Clearest candidate').waitFor();
+  await why.getByText('Clearest candidate', { exact: true }).waitFor();
   assert.equal(await why.getByText('Decisive message').count(), 0);
   const lost = reading(workbench, (store) => store.transcript({ run: store.runs(0, 1)[0]?.id ?? '', phase: 'train', iteration: 3, instance: instance(41).uidSha, offset: 0, limit: 10 }).messages.find(({ text }) => text === LOST));
   assert.ok(lost?.credit);
