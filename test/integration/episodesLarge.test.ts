@@ -23,7 +23,9 @@ const BLANK = `(() => {
   const head = document.querySelector('.head-group').getBoundingClientRect();
   const rows = [...document.querySelectorAll('.canvas > .row')].filter((row) => { const at = row.getBoundingClientRect(); return at.bottom > head.bottom && at.top < grid.bottom; });
   const covered = rows.reduce((sum, row) => sum + Math.min(row.getBoundingClientRect().bottom, grid.bottom) - Math.max(row.getBoundingClientRect().top, head.bottom), 0);
-  return rows.filter((row) => row.hasAttribute('aria-busy')).length + (covered < grid.bottom - head.bottom - 24 ? 1 : 0);
+  // A short list leaves room below its last row.
+  const wanted = Math.min(grid.bottom - head.bottom, document.querySelector('.canvas').offsetHeight) - 24;
+  return rows.filter((row) => row.hasAttribute('aria-busy')).length + (covered < wanted ? 1 : 0);
 })()`;
 
 async function atRest(panel: FrameLocator): Promise<number> {
