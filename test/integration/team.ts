@@ -130,7 +130,12 @@ export async function firstPlan(workbench: Workbench): Promise<{ readonly questi
 export async function openLane(transcript: FrameLocator, role: string): Promise<string> {
   const lane = transcript.locator(`[role="treeitem"].lane[aria-label*=" of ${role}:"]`).first();
   await lane.waitFor();
-  if ((await lane.getAttribute('aria-expanded')) === 'false') await lane.click();
-  await transcript.locator(`[role="treeitem"].lane[aria-expanded="true"][aria-label*=" of ${role}:"]`).first().waitFor();
+  const open = transcript.locator(`[role="treeitem"].lane[aria-expanded="true"][aria-label*=" of ${role}:"]`).first();
+  // A row that moves while the button is down, as another lane unfolds above it, takes no click.
+  await eventually('the open lane', async () => {
+    if (!(await open.isVisible())) await lane.click();
+    await open.waitFor({ timeout: 5_000 });
+    return true;
+  });
   return lane.innerText();
 }

@@ -272,8 +272,9 @@ scenario('alternatives draw numbers of their own when common random numbers are 
   await choose(transcript, 'reasoner');
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('1');
   const box = transcript.getByRole('checkbox', { name: 'Common random numbers' });
-  assert.equal(await box.getAttribute('aria-checked'), 'true');
-  await box.click();
+  // The request before was drawn apart, and its form may be there still.
+  if ((await box.getAttribute('aria-checked')) === 'true') await box.click();
+  assert.equal(await box.getAttribute('aria-checked'), 'false');
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
   await transcript.getByRole('region', { name: 'Replayed alternatives' }).filter({ hasText: 'independent random numbers' }).waitFor();
   const [first, second] = continuationStreams(workbench.folder, episode.planId);
