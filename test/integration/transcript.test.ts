@@ -275,10 +275,15 @@ scenario('alternatives draw numbers of their own when common random numbers are 
   // The request before was drawn apart, and its form may be there still.
   if ((await box.getAttribute('aria-checked')) === 'true') await box.click();
   assert.equal(await box.getAttribute('aria-checked'), 'false');
+  const before = newestRequest(workbench.folder, episode.planId)?.id;
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await transcript.getByRole('region', { name: 'Replayed alternatives' }).filter({ hasText: 'independent random numbers' }).waitFor();
-  const [first, second] = continuationStreams(workbench.folder, episode.planId);
-  assert.ok(first !== undefined && second !== undefined && first !== second);
+  await transcript.getByRole('region', { name: 'Replayed alternatives' }).filter({ hasText: 'independent random numbers' }).first().waitFor();
+  const [first, second] = await eventually('both continuations of this request', () => {
+    const streams = continuationStreams(workbench.folder, episode.planId);
+    const isNew = newestRequest(workbench.folder, episode.planId)?.id !== before;
+    return isNew && streams[0] !== undefined && streams[1] !== undefined ? streams : undefined;
+  });
+  assert.ok(first !== second);
 });
 
 scenario('fields that hold no number say so and start nothing', async (workbench) => {
