@@ -174,7 +174,7 @@ export class JobQueue {
     this.tell();
   }
 
-  /** Writes the queue and tells everybody. */
+  /** Writes the queue and notifies every client. */
   private tell(): void {
     const finished = this.works.filter(({ job }) => job.state === 'finished');
     const old = new Set(finished.slice(0, Math.max(0, finished.length - FINISHED_KEPT)));

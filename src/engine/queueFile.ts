@@ -32,7 +32,7 @@ export class QueueFile {
     this.path = `${store}.queue.json`;
   }
 
-  /** What stands in the file; a file that is missing or none of ours holds nothing. */
+  /** The content of the file; one that is missing or is not ours is empty. */
   read(): readonly QueueEntry[] {
     try {
       return fileSchema.parse(JSON.parse(readFileSync(this.path, 'utf8'))).entries;

@@ -133,7 +133,7 @@ export class EngineService {
     }
   }
 
-  /** What a run would need, cost and take. A small model is tried for a moment where no earlier run tells how fast it goes. @throws C3Error as starting it would */
+  /** What a run would need, cost and take. A small model is tried for a moment where no earlier run shows how fast it is. @throws C3Error as starting it would */
   plan(recipe: Recipe): Promise<RunPlan> {
     return this.tracked(planRun(recipe, (inputs) => this.timing.ofPlan(recipe, inputs)));
   }

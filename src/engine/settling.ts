@@ -16,7 +16,7 @@ export function checkSettle(request: EngineReplay): void {
 }
 
 /**
- * The pairs that a settling request stands for; any other request as it is.
+ * The pairs of a settling request; any other request is returned unchanged.
  * @throws C3Error('input') where the message's own credit is decided already
  */
 export function withPairs({ settle, ...request }: EngineReplay, message: Message, own: boolean, protocol: Protocol): ReplayRequest {
