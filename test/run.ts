@@ -1,16 +1,18 @@
 /**
- * The tests: node test/run.ts [unit|integration]
+ * The tests: node test/run.ts [unit|integration|attack]
  *
  * Without an argument: types, lint, unit tests, then the tests in a real VS Code. dist/ must have been built. The last line is the
- * total of all, "N passed, N failed", and the exit code follows it; before it stand the files that took longest.
+ * total of all, "N passed, N failed", and the exit code follows it; before it stand the files that took longest. The unit tests try a
+ * sample of the attacks; `attack` tries all of them, and counts by area what was tried and held.
  */
 import { globSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { run as runTests } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
 import { installExtension } from './integration/harness/server.ts';
 import { run } from './support/command.ts';
 import { installSwiftShader } from './support/swiftShader.ts';
@@ -21,7 +23,15 @@ interface Totals {
   readonly failed: number;
 }
 
-type Suite = 'unit' | 'integration';
+type Suite = 'unit' | 'integration' | 'attack';
+
+const TITLES: Readonly<Record<Suite, string>> = { unit: 'Unit tests', integration: 'Tests in a real VS Code', attack: 'Attacks' };
+/** Killed runs need no editor, and a sample of the attacks is part of every test: both belong to the unit tests. */
+const FILES: Readonly<Record<Suite, readonly string[]>> = {
+  unit: ['test/unit/**/*.test.ts', 'test/crash/*.test.ts', 'test/attack/*.test.ts'],
+  integration: ['test/integration/**/*.test.ts'],
+  attack: ['test/attack/*.test.ts'],
+};
 
 const ROOT = join(import.meta.dirname, '..');
 /** One file; well above what any takes on two slow cores. */
@@ -32,11 +42,14 @@ const EDITORS = Math.min(2, availableParallelism());
 const SLOWEST = 10;
 
 const only = process.argv[2];
-if (only !== undefined && only !== 'unit' && only !== 'integration') {
-  console.error(`There is no suite "${only}": choose unit or integration, or leave it out for everything.`);
+if (only !== undefined && only !== 'unit' && only !== 'integration' && only !== 'attack') {
+  console.error(`There is no suite "${only}": choose unit, integration or attack, or leave it out for everything.`);
   process.exit(2);
 }
 process.chdir(ROOT);
+
+/** What the harness of the attacks leaves for one file. */
+const attackTotals = z.array(z.object({ area: z.string(), tried: z.number(), held: z.number() }));
 
 const results: Totals[] = [];
 /** How long each test file took, in seconds. */
@@ -46,12 +59,13 @@ if (only === undefined) {
   results.push(await check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']));
   results.push(await check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']));
 }
-if (only !== 'integration') {
+if (only === undefined || only === 'unit') {
   // Once, before test files that need it run beside each other; one that does not find it says so itself.
   if (process.platform === 'linux') await installSwiftShader().catch(() => undefined);
   results.push(await runSuite('unit', availableParallelism()));
 }
-if (only !== 'unit') results.push(await runIntegration());
+if (only === undefined || only === 'integration') results.push(await runIntegration());
+if (only === 'attack') results.push(await runAttacks());
 
 const total = results.reduce((sum, { passed, failed }) => ({ passed: sum.passed + passed, failed: sum.failed + failed }), { passed: 0, failed: 0 });
 showTimes();
@@ -79,9 +93,8 @@ async function check(title: string, script: readonly string[], args: readonly st
 
 /** All test files of one suite, each in a process of its own, reported as `node --test` reports them. */
 async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
-  console.log(`\n== ${suite === 'unit' ? 'Unit tests' : 'Tests in a real VS Code'}`);
-  // Killed runs need no editor: they belong to the unit tests.
-  const files = globSync([`test/${suite}/**/*.test.ts`, ...(suite === 'unit' ? ['test/crash/*.test.ts'] : [])]);
+  console.log(`\n== ${TITLES[suite]}`);
+  const files = globSync([...FILES[suite]]);
   // The largest first: one that takes long shall not be the last to begin.
   files.sort((a, b) => statSync(b).size - statSync(a).size || a.localeCompare(b));
   if (files.length === 0) {
@@ -96,6 +109,30 @@ async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
   });
   await pipeline(stream, new spec(), process.stdout, { end: false });
   return totals;
+}
+
+/** All attacks at their full size, then what each area tried and held, and the sum. */
+async function runAttacks(): Promise<Totals> {
+  const folder = await mkdtemp(join(tmpdir(), 'c3-attack-'));
+  process.env['C3_ATTACK'] = 'full';
+  process.env['C3_ATTACK_TOTALS'] = folder;
+  try {
+    const totals = await runSuite('attack', availableParallelism());
+    const areas = new Map([['All', { tried: 0, held: 0 }]]);
+    for (const file of await readdir(folder)) {
+      for (const { area, tried, held } of attackTotals.parse(JSON.parse(await readFile(join(folder, file), 'utf8')))) {
+        for (const name of [area, 'All']) {
+          const sum = areas.get(name) ?? { tried: 0, held: 0 };
+          areas.set(name, { tried: sum.tried + tried, held: sum.held + held });
+        }
+      }
+    }
+    console.log('\n== Attacks by area, and all of them');
+    for (const [area, { tried, held }] of [...areas].reverse()) console.log(`${area}: tried ${tried}, held ${held}`);
+    return totals;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** What the tests in a real VS Code need is installed first; where that fails, the suite fails with its reason. */

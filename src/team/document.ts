@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { isMap, isScalar, LineCounter, parseDocument, YAMLParseError, YAMLWarning, type Document } from 'yaml';
 import { C3Error, messageOf, nearestName, type ErrorAction } from '../shared/errors.ts';
+import { oneLine } from '../shared/oneLine.ts';
 
 /** Where a value stands: keys and list indices from the top. */
 export type KeyPath = readonly (string | number)[];
@@ -17,6 +18,8 @@ export interface SourceDocument {
 /** A file larger than this is no protocol. */
 const MAX_CHARACTERS = 1 << 20;
 const MAX_ITEMS = 1000;
+/** Characters of what the parser says; it may quote the file. */
+const MAX_REASON = 300;
 
 /**
  * Reads one JSON or YAML 1.2 document. Custom tags, repeated keys and a second document are errors.
@@ -49,7 +52,7 @@ export function readDocument(text: string, source: string): SourceDocument {
     return { value, error, offsetOf };
   } catch (failure) {
     // Only the first line: the parser adds an excerpt of the file below it.
-    const reason = (messageOf(failure).split('\n')[0] ?? '').replace(/:$/, '');
+    const reason = oneLine((messageOf(failure).split('\n')[0] ?? '').replace(/:$/, ''), MAX_REASON);
     const place = failure instanceof YAMLParseError || failure instanceof YAMLWarning ? failure.linePos?.[0] : undefined;
     const action = placeIn(source, place ?? null);
     throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}.`, { cause: failure, action });

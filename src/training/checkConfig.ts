@@ -1,6 +1,7 @@
 /** Checks a configuration as an editor does: all problems at once, each with the characters that it is about. */
 import { isAlias, isMap, isNode, isScalar, isSeq, parseDocument, type Document, type Node } from 'yaml';
 import { messageOf } from '../shared/errors.ts';
+import { oneLine } from '../shared/oneLine.ts';
 import { showPath, type KeyPath } from '../team/document.ts';
 import { configSchema } from './config.ts';
 import { examine, type Problem } from './configProblems.ts';
@@ -21,6 +22,8 @@ export interface ConfigProblem extends Range {
 const MAX_CHARACTERS = 1 << 16;
 /** Problems shown of one file. */
 const MOST = 200;
+/** Characters of what the parser says; it may quote the file. */
+const MAX_REASON = 300;
 
 /**
  * The problems of a configuration's text, in the order of the text; the first that `readConfig` would refuse is among them.
@@ -31,7 +34,7 @@ export function checkConfig(text: string): readonly ConfigProblem[] {
   const document = parseDocument(text);
   const found = [...document.errors, ...document.warnings].map(({ code, pos: [start, end], message }) =>
     code === 'DUPLICATE_KEY'
-      ? { start, end: start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1), message: 'This key has been given before; keep one of the two.', replacement: null }
+      ? { ...visible(text, start, start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1)), message: 'This key has been given before; keep one of the two.', replacement: null }
       : { ...visible(text, start, end), message: sentenceOf(message), replacement: null },
   );
   // Where the text cannot be parsed, what was read of it is guesswork; a key given twice is no such case.
@@ -109,7 +112,7 @@ function endOfLine(text: string, from: number): number {
 
 /** The parser's first line without the place, which the range tells, and without the excerpt below it. */
 function sentenceOf(message: string): string {
-  const line = (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/u, '').replace(/[:.]$/u, '');
+  const line = oneLine(message.split('\n')[0] ?? '', MAX_REASON).replace(/ at line \d+, column \d+:?$/u, '').replace(/[:.]$/u, '');
   return `Neither JSON nor YAML: ${line}.`;
 }
 
