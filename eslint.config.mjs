@@ -9,6 +9,7 @@ import tseslint from 'typescript-eslint';
 /** Rooms of src that each room may import; src/shared is open to all. Downward only, so there are no circles between rooms. */
 const ROOMS_BELOW = {
   shared: [],
+  files: [],
   runtime: [],
   store: [],
   team: ['runtime', 'store'],
@@ -25,18 +26,24 @@ const ROOMS_BELOW = {
   extension: ['client', 'report'],
 };
 
+/** The rooms that are numbers in, numbers out: they have no files. */
+const WITHOUT_FILES = ['shared', 'credit', 'diagnostics', 'report'];
+
 /** Single files beyond those rooms: the store's read-only door and what it looks like, whether a process lives, what a configuration, its data and a protocol file may say, and the manifest that names the version. */
 const DOORS = { extension: ['./src/store/reader.ts', './src/store/processes.ts', './src/training/config.ts', './src/training/checkConfig.ts', './src/team/parseProtocol.ts', './src/tasks/load.ts', './src/tasks/overlap.ts'], report: ['./src/store/types.ts'], engine: ['./package.json'] };
 
 const PAGES = ['transcript', 'dashboard', 'taxonomy', 'model', 'episodes', 'runs'];
 
 const zones = [
-  ...Object.entries(ROOMS_BELOW).map(([room, below]) => ({
-    target: `./src/${room}`,
-    from: '.',
-    except: [...new Set(['shared', room, ...below].map((allowed) => `./src/${allowed}`)), ...(DOORS[room] ?? []), './node_modules'],
-    message: `src/${room} may import ${[...new Set(['shared', ...below]), ...(DOORS[room] ?? [])].join(', ')} only.`,
-  })),
+  ...Object.entries(ROOMS_BELOW).map(([room, rooms]) => {
+    const below = [...new Set(['shared', ...(WITHOUT_FILES.includes(room) ? [] : ['files']), ...rooms])];
+    return {
+      target: `./src/${room}`,
+      from: '.',
+      except: [...new Set([room, ...below].map((allowed) => `./src/${allowed}`)), ...(DOORS[room] ?? []), './node_modules'],
+      message: `src/${room} may import ${[...below, ...(DOORS[room] ?? [])].join(', ')} only.`,
+    };
+  }),
   ...PAGES.map((page) => ({
     target: `./webview/${page}`,
     from: '.',

@@ -3,9 +3,11 @@
  * On Windows it is a named pipe, and the folder holds the lock and the log only.
  */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
+import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { PRIVATE_FOLDER } from '../files/newFile.ts';
+import { realFile } from '../files/realFile.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 
 export interface EngineAddress {
@@ -34,20 +36,10 @@ export function engineAddresses(store: string, create: boolean, env: NodeJS.Proc
   return usable.map((folder) => unixAddress(checkedFolder(folder), name));
 }
 
-/** A name for a store: equal for every path that leads to it. Its folder need not be there yet. */
+/** A name for a store: equal for every path that leads to it, as its writer's lock is. Neither it nor its folder need be there yet. */
 export function storeName(store: string): string {
-  const path = resolve(store);
-  const folder = realFolder(dirname(path));
-  return createHash('sha256').update(`${folder}\0${basename(path)}`).digest('hex').slice(0, DIGITS);
-}
-
-function realFolder(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    const above = dirname(folder);
-    return above === folder ? folder : join(realFolder(above), basename(folder));
-  }
+  const path = realFile(store);
+  return createHash('sha256').update(`${dirname(path)}\0${basename(path)}`).digest('hex').slice(0, DIGITS);
 }
 
 /** The folders in which engines of this user are, the usual one first. */
@@ -62,7 +54,7 @@ function isThere(path: string): boolean {
 
 function made(folder: string): string {
   try {
-    mkdirSync(folder, { mode: 0o700 });
+    mkdirSync(folder, { mode: PRIVATE_FOLDER });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
       throw new C3Error('engine', `The folder ${folder}, in which engines are found, cannot be made: ${messageOf(error)}. Let it be made, or name another place in XDG_RUNTIME_DIR.`, { cause: error });
@@ -95,7 +87,7 @@ function unixAddress(folder: string, name: string): EngineAddress {
 
 function windowsAddress(name: string, create: boolean): EngineAddress {
   const folder = join(tmpdir(), 'c3-replay');
-  if (create) mkdirSync(folder, { recursive: true });
+  if (create) mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   const user = createHash('sha256').update(homedir()).digest('hex').slice(0, DIGITS);
   return { socket: `\\\\.\\pipe\\c3-replay-${user}-${name}`, base: join(folder, name), log: join(folder, `${name}.log`) };
 }

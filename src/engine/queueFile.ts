@@ -1,11 +1,15 @@
 /** The queue of a store's engine on the disk, beside the store: what an engine that was killed had still to do is not lost silently. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { PRIVATE_FOLDER, readSmall, replaceFile } from '../files/newFile.ts';
+import { realFile } from '../files/realFile.ts';
 import type { UnstartedJob } from '../shared/jobs.ts';
 
 const MOST_ENTRIES = 1000;
 const LONGEST = 10_000;
+/** Far more than what so many entries of real runs take. */
+const LONGEST_FILE = 1 << 24;
 
 const entrySchema = z.object({
   id: z.string().min(1).max(LONGEST),
@@ -29,13 +33,13 @@ export class QueueFile {
   private madeFolder = false;
 
   constructor(store: string) {
-    this.path = `${store}.queue.json`;
+    this.path = `${realFile(store)}.queue.json`;
   }
 
   /** The content of the file; one that is missing or is not ours is empty. */
   read(): readonly QueueEntry[] {
     try {
-      return fileSchema.parse(JSON.parse(readFileSync(this.path, 'utf8'))).entries;
+      return fileSchema.parse(JSON.parse(readSmall(this.path, LONGEST_FILE) ?? '')).entries;
     } catch {
       return [];
     }
@@ -48,18 +52,9 @@ export class QueueFile {
       this.removeFolder();
       return;
     }
-    const made = mkdirSync(dirname(this.path), { recursive: true });
+    const made = mkdirSync(dirname(this.path), { recursive: true, mode: PRIVATE_FOLDER });
     if (made !== undefined) this.madeFolder = true;
-    const prepared = `${this.path}.${String(process.pid)}.new`;
-    const file = openSync(prepared, 'w', 0o600);
-    try {
-      writeSync(file, `${JSON.stringify({ version: 1, entries })}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    // In the place of whatever stands there: a link is replaced, not followed.
-    renameSync(prepared, this.path);
+    replaceFile(this.path, `${JSON.stringify({ version: 1, entries })}\n`);
   }
 
   /** A folder that was made for the queue alone goes with it. */

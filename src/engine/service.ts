@@ -1,6 +1,7 @@
 /** What the engine can do, for both of its doors: one run at a time, replays beside it, one writer of the store. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { realFile } from '../files/realFile.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { rendererOf } from '../policy/rendering.ts';
@@ -70,7 +71,7 @@ export class EngineService {
   constructor(storePath: string, options: ServiceOptions = {}) {
     this.storePath = storePath;
     this.options = options;
-    this.snapshotFolder = join(dirname(storePath), 'snapshots');
+    this.snapshotFolder = join(dirname(realFile(storePath)), 'snapshots');
     this.timing = new Timing(storePath, this.models);
     this.weights = new Weights(this.models, this.snapshotFolder);
     this.hold = new StoreHold(storePath);

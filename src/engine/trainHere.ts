@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { evaluatorProblem, type Evaluator } from '../evaluate/evaluator.ts';
+import { PRIVATE_FOLDER } from '../files/newFile.ts';
 import { checkRendering, readRendering, rendererOf } from '../policy/rendering.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { RunSummary } from '../shared/records.ts';
@@ -60,7 +61,7 @@ export async function trainHere(place: TrainingPlace, recipe: Recipe, interrupte
     if (interrupted === null) checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
     const lease = await hold();
     const { store } = lease;
-    await mkdir(snapshotFolder, { recursive: true });
+    await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
     for (const line of data.remarks) onRemark(line);
     onRemark(short ?? memoryLine(plan));
     const dependencies = {

@@ -6,14 +6,18 @@
  * is not removed before the lock is; it is claimed in its turn. So a process may be killed at any moment without barring the next.
  */
 import { hash } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { linkSync, rmSync, unlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { readSmall, replaceFile, unfinishedName, writeNew } from '../files/newFile.ts';
+import { realFile } from '../files/realFile.ts';
 import { C3Error } from '../shared/errors.ts';
 import { holderWords, parseHolder, type HolderPurpose, type StoreHolder } from '../shared/storeHolder.ts';
 import { isAlive, processStartOf } from './processes.ts';
 import { codeOf, storeError } from './sqlite.ts';
 
 const ATTEMPTS = 3;
+/** No lock of ours is nearly as long. */
+const LONGEST_LOCK = 1 << 16;
 
 /** Another process writes the store: waiting for its end helps. */
 export class StoreHeldError extends C3Error {
@@ -38,9 +42,9 @@ export interface StoreLock {
 /** What a process is said to do that says nothing itself. */
 const UNNAMED: HolderPurpose = { kind: 'command', what: 'c3' };
 
-/** The lock file of a store. */
+/** The lock file of a store: beside the file itself, whatever name or link led there. */
 export function lockPathOf(storePath: string): string {
-  return `${storePath}.lock`;
+  return `${realFile(storePath)}.lock`;
 }
 
 /**
@@ -64,7 +68,7 @@ export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED)
         describe: (now) => {
           const next = textOf(now);
           if (next !== content && readIfThere(lock) === content) {
-            replace(lock, next);
+            replaceFile(lock, next);
             content = next;
           }
         },
@@ -81,13 +85,14 @@ export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED)
 
 /** Who holds the writer lock of a store; null where nobody does, its holder is gone, or that cannot be read. */
 export function lockHolder(storePath: string): StoreHolder | null {
-  let content: string;
+  let content: string | null;
   try {
-    content = readFileSync(lockPathOf(storePath), 'utf8');
+    content = readIfThere(lockPathOf(storePath));
   } catch {
     // Whoever takes the lock finds out why.
     return null;
   }
+  if (content === null) return null;
   const owner = parseHolder(content);
   return owner !== null && (owner.host !== hostname() || isAlive(owner)) ? owner : null;
 }
@@ -138,9 +143,9 @@ function removeAbandoned(storePath: string, lock: string, abandoned: string, con
 
 /** Creates the file with its content, or says false when it is there already. */
 function createExclusively(storePath: string, path: string, content: string): boolean {
-  const prepared = `${path}.${process.pid}.new`;
+  const prepared = unfinishedName(path);
   try {
-    writeThrough(prepared, content, 'w');
+    writeNew(prepared, content);
     try {
       linkSync(prepared, path);
     } catch (error) {
@@ -148,7 +153,7 @@ function createExclusively(storePath: string, path: string, content: string): bo
         return false;
       }
       // A file system without links: the file is empty for a moment.
-      writeThrough(path, content, 'wx');
+      writeNew(path, content);
     }
     return true;
   } catch (error) {
@@ -161,34 +166,10 @@ function createExclusively(storePath: string, path: string, content: string): bo
   }
 }
 
-/** Writes a small file and forces it to the disk; a new one that cannot be written is removed. */
-function writeThrough(path: string, content: string, flags: 'w' | 'wx'): void {
-  const file = openSync(path, flags);
-  try {
-    writeSync(file, content);
-    fsyncSync(file);
-  } catch (error) {
-    unlinkSync(path);
-    throw error;
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Puts a small file in the place of another at once. */
-function replace(path: string, content: string): void {
-  const prepared = `${path}.${process.pid}.new`;
-  try {
-    writeThrough(prepared, content, 'w');
-    renameSync(prepared, path);
-  } finally {
-    rmSync(prepared, { force: true });
-  }
-}
-
+/** The content of a lock file; null where there is none. What cannot be one (a link, a pipe, far too long) is read as empty: nobody knows its owner. */
 function readIfThere(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return readSmall(path, LONGEST_LOCK) ?? '';
   } catch (error) {
     if (codeOf(error) === 'ENOENT') {
       return null;

@@ -1,5 +1,5 @@
 /** The read-only door of the store: what the extension host opens while the engine writes, or with no engine at all. */
-import { resolve } from 'node:path';
+import { realFile } from '../files/realFile.ts';
 import { C3Error } from '../shared/errors.ts';
 import { diagnosticReaders } from './diagnostics.ts';
 import { evaluationReaders } from './evaluations.ts';
@@ -41,7 +41,7 @@ export class OlderStoreError extends C3Error {
  */
 export function openStoreForReading(path: string): StoreReader {
   loadSqlite();
-  const absolute = resolve(path);
+  const absolute = realFile(path);
   if (inspect(absolute) !== 'store') {
     throw new C3Error('store', `There is no store at ${absolute} yet: start a run first, or point --store at one.`);
   }

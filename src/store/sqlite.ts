@@ -1,6 +1,8 @@
 /** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
+import { closeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type Database from 'better-sqlite3';
+import { createNew } from '../files/newFile.ts';
 import { C3Error, messageOf, type ErrorAction } from '../shared/errors.ts';
 
 export type Connection = Database.Database;
@@ -37,10 +39,12 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
 
 /**
  * Opens a connection with the settings that every connection has.
- * trusted_schema is off because a store may come from someone else.
+ * trusted_schema is off because a store may come from someone else. A file that is not there is made for the user alone, whatever the
+ * umask says: SQLite gives its log and its index the same mode.
  */
 export function connect(path: string, mode: 'read' | 'write'): Connection {
   const Sqlite = loadSqlite();
+  if (mode === 'write') makePrivate(path);
   const options = { readonly: mode === 'read', fileMustExist: mode === 'read', timeout: BUSY_MILLISECONDS };
   const db = translate(path, () => new Sqlite(path, options));
   try {
@@ -52,6 +56,15 @@ export function connect(path: string, mode: 'read' | 'write'): Connection {
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+function makePrivate(path: string): void {
+  try {
+    closeSync(createNew(path));
+  } catch (error) {
+    // What stands in the way of a new file is named when it is opened.
+    if (codeOf(error) !== 'EEXIST') throw storeError(path, error);
   }
 }
 

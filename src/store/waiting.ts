@@ -2,10 +2,12 @@
  * Waiting for the writer lock: whoever waits stands in a line, a file for each, so that no process that comes again and again
  * keeps another one out. A waiter that is gone, or that does not take a free lock, is passed over.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readSmall, unguessable, writeNew } from '../files/newFile.ts';
+import { realFile } from '../files/realFile.ts';
 import { CancelledError } from '../shared/errors.ts';
 import { parseHolder, waitingWords, type HolderPurpose } from '../shared/storeHolder.ts';
 import { lockHolder, lockPathOf, StoreHeldError } from './lock.ts';
@@ -22,6 +24,8 @@ export interface WaitControl {
 const LOOK_EVERY_MILLISECONDS = 40;
 /** A wait as short as this is nobody's business. */
 const SILENT_LOOKS = 8;
+/** What a waiter says of itself is far shorter. */
+const LONGEST_TICKET = 1 << 16;
 /** So long may a lock be free before the next in line is taken for one that hangs. */
 const PATIENT_LOOKS = 50;
 
@@ -32,7 +36,7 @@ let tickets = 0;
  * @throws CancelledError; C3Error('store') for what waiting does not solve
  */
 export async function openStoreWhenFree(path: string, options: WriterOptions & { readonly purpose: HolderPurpose }, { cancelled, onWaiting }: WaitControl): Promise<StoreWriter> {
-  const absolute = resolve(path);
+  const absolute = realFile(path);
   let ticket: string | null = null;
   let said: string | null = null;
   let freeLooks = 0;
@@ -66,7 +70,7 @@ export async function openStoreWhenFree(path: string, options: WriterOptions & {
 
 /** Whether a process other than this one waits for the store. */
 export function othersWait(path: string): boolean {
-  return waitersOf(resolve(path)).some((name) => !name.includes(`-${String(process.pid)}-`));
+  return waitersOf(realFile(path)).some((name) => !name.includes(`-${String(process.pid)}-`));
 }
 
 function prefixOf(path: string): string {
@@ -74,8 +78,8 @@ function prefixOf(path: string): string {
 }
 
 function standInLine(path: string, purpose: HolderPurpose): string {
-  const name = `${prefixOf(path)}${String(Date.now()).padStart(15, '0')}-${String(process.pid)}-${String(++tickets)}`;
-  writeFileSync(join(dirname(path), name), JSON.stringify({ pid: process.pid, host: hostname(), startedAt: new Date().toISOString(), processStart: processStartOf(process.pid), ...purpose }));
+  const name = `${prefixOf(path)}${String(Date.now()).padStart(15, '0')}-${String(process.pid)}-${String(++tickets)}-${unguessable()}`;
+  writeNew(join(dirname(path), name), JSON.stringify({ pid: process.pid, host: hostname(), startedAt: new Date().toISOString(), processStart: processStartOf(process.pid), ...purpose }));
   return name;
 }
 
@@ -91,13 +95,13 @@ function waitersOf(path: string): string[] {
     return [];
   }
   return names.filter((name) => {
-    let content: string;
+    let content: string | null;
     try {
-      content = readFileSync(join(folder, name), 'utf8');
+      content = readSmall(join(folder, name), LONGEST_TICKET);
     } catch {
       return false;
     }
-    const waiter = parseHolder(content);
+    const waiter = content === null ? null : parseHolder(content);
     // One that is being written is empty for a moment; of another machine nobody knows whether it lives.
     if (waiter === null || waiter.host !== hostname()) return false;
     if (isAlive(waiter)) return true;

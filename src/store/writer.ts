@@ -1,6 +1,8 @@
 /** The writing door of the store: one process at a time, under the writer lock. */
-import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { PRIVATE_FOLDER } from '../files/newFile.ts';
+import { realFile } from '../files/realFile.ts';
 import { headlineKeeper, type HeadlineKeeper, type HeadlineRule } from './headlines.ts';
 import { acquireLock, type StoreLock } from './lock.ts';
 import { inspect, migrate, MIGRATIONS } from './migrations.ts';
@@ -27,17 +29,18 @@ export interface WriterOptions {
 /**
  * Opens a store for writing; makes the file and its folder when they are missing and brings an older store up to date.
  * When it throws, everything is as it was.
- * @throws StoreHeldError when another process writes; C3Error('store') when the file is not ours or of a newer version, when the place is
- *   read-only or full, or when Node is older than 22
+ * @throws StoreHeldError when another process writes; C3Error('store') when the file is not ours or of a newer version, when it has a hard link or
+ *   would be made through a link, when the place is read-only or full, or when Node is older than 22
  */
 export function openStoreForWriting(path: string, options: WriterOptions = {}): StoreWriter {
   loadSqlite();
-  const absolute = resolve(path);
+  const absolute = realFile(path);
   if (absolute !== absolute.trim()) {
     throw new C3Error('input', `The store's path "${absolute}" ends in a blank, which SQLite drops: rename it.`);
   }
   const undo: (() => void)[] = [];
   try {
+    refuseNewThroughLink(resolve(path), absolute);
     const firstFolder = makeFolders(dirname(absolute));
     if (firstFolder !== undefined) {
       undo.push(() => { removeFolders(dirname(absolute), firstFolder); });
@@ -46,6 +49,8 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     undo.push(lock.release);
     if (inspect(absolute) === 'absent') {
       undo.push(() => { removeStore(absolute); });
+    } else {
+      refuseOtherNames(absolute);
     }
     const db = connect(absolute, 'write');
     undo.push(() => { db.close(); });
@@ -92,6 +97,20 @@ function writerOf(db: Connection, path: string, lock: StoreLock, keeper: Headlin
   return { ...readersOf(session, close), ...appendersOf(session, keeper), describeHolder: lock.describe };
 }
 
+/** A workspace could name any place of the user's by a link. */
+function refuseNewThroughLink(asked: string, real: string): void {
+  if (lstatSync(asked, { throwIfNoEntry: false })?.isSymbolicLink() !== true || existsSync(real)) return;
+  throw new C3Error('store', `${asked} is a link to ${real}, where there is no file; a new store is not made through a link: remove the link, or ${ANOTHER_PLACE}.`, { action: CHOOSE_PLACE });
+}
+
+/** SQLite keeps a log for each name of a file: two writers by two names would destroy it. */
+function refuseOtherNames(path: string): void {
+  const names = statSync(path).nlink;
+  if (names <= 1) return;
+  const problem = `The store ${path} has ${names} names (hard links) and can only be read: writing by one of them would damage it for the others`;
+  throw new C3Error('store', `${problem}. Remove the other names, or copy it to a file of its own.`);
+}
+
 function removeStore(path: string): void {
   for (const suffix of ['', '-journal', '-wal', '-shm']) {
     rmSync(path + suffix, { force: true });
@@ -107,7 +126,7 @@ function makeFolders(folder: string): string | undefined {
     return undefined;
   }
   const above = dirname(folder) === folder ? undefined : makeFolders(dirname(folder));
-  mkdirSync(folder);
+  mkdirSync(folder, PRIVATE_FOLDER);
   return above ?? folder;
 }
 

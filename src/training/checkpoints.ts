@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writerOfUnfinished } from '../runtime/wholeFile.ts';
+import { writerOfUnfinished } from '../files/newFile.ts';
 import type { RunConfig } from './config.ts';
 
 /** The newest checkpoints, which stay for a resume: the second is for the case that the first is damaged. */

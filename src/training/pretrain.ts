@@ -1,6 +1,7 @@
 /** Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed, step) alone. */
-import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeWhole } from '../runtime/wholeFile.ts';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
 import { trainBpe } from '../policy/trainBpe.ts';
 import { initialParameters, loadParameters, parameterCount, saveModel, saveParameters } from '../runtime/model.ts';
@@ -128,8 +129,7 @@ async function checkpoint(settings: PretrainSettings, config: TransformerConfig,
   await mkdir(folder, { recursive: true });
   for (const vector of VECTORS) await saveParameters(config, state[vector], join(folder, `${vector}.safetensors`));
   const pointer = join(settings.workFolder, 'latest');
-  await writeFile(`${pointer}.tmp`, String(state.step));
-  await rename(`${pointer}.tmp`, pointer);
+  await writeWhole(pointer, Buffer.from(String(state.step)));
 }
 
 async function resume(settings: PretrainSettings, config: TransformerConfig): Promise<TrainingState | undefined> {

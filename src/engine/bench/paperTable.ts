@@ -1,7 +1,8 @@
 /** `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and after the same search; goes on where it was stopped. */
 import { isDeepStrictEqual } from 'node:util';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { writeWhole } from '../../runtime/wholeFile.ts';
 import { MEASURES, type MethodRun } from '../../diagnostics/methodComparison.ts';
 import { methodTable, type MethodTable } from '../../diagnostics/methodTable.ts';
 import { CancelledError } from '../../shared/errors.ts';
@@ -204,6 +205,5 @@ const UNITS: Readonly<Record<(typeof MEASURES)[number], string>> = {
 
 /** Whoever looks meanwhile sees the old file or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.tmp`, text);
-  await rename(`${path}.tmp`, path);
+  await writeWhole(path, Buffer.from(text));
 }

@@ -8,7 +8,8 @@ import { WHOLE_TEAM } from '../../../src/runtime/lora.ts';
 import { parameterCount } from '../../../src/runtime/model.ts';
 import { readSafetensors } from '../../../src/runtime/safetensors.ts';
 import type { TrainingState } from '../../../src/runtime/trainer.ts';
-import { writeWhole, writerOfUnfinished } from '../../../src/runtime/wholeFile.ts';
+import { writerOfUnfinished } from '../../../src/files/newFile.ts';
+import { writeWhole } from '../../../src/runtime/wholeFile.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { TINY } from './models.ts';
 
