@@ -7,7 +7,7 @@ import { compileTemplate, readTemplate } from '../policy/chatTemplate.ts';
 import { loadTokenizer } from '../policy/tokenizer.ts';
 import { CONFIG_FILE } from '../runtime/huggingFaceConfig.ts';
 import { INDEX_FILE, readWeights, WEIGHTS_FILE } from '../runtime/huggingFaceWeights.ts';
-import { loadConfig, parameterCount } from '../runtime/model.ts';
+import { emptyTargets, loadConfig, parameterCount } from '../runtime/model.ts';
 import type { StoredTensor } from '../runtime/safetensors.ts';
 import { SafetensorsFile } from '../runtime/safetensorsFile.ts';
 import { parameterSpecs, type TransformerConfig } from '../runtime/transformer.ts';
@@ -53,9 +53,7 @@ export async function inspectModel(folder: string): Promise<ModelFacts> {
 /** Checks every tensor's name, shape and place, and counts. @throws C3Error('model') naming file and tensor */
 async function inspectWeights(folder: string, config: TransformerConfig): Promise<Pick<ModelFacts, 'precisions' | 'files' | 'bytes'>> {
   const specs = parameterSpecs(config);
-  // Nowhere to read to: all that loading checks before it reads is checked, and nothing is read.
-  const targets = specs.map(({ name, shape }) => ({ name, shape, into: new Float32Array() }));
-  await readWeights(folder, targets, (name) => config.tieEmbeddings && name === 'lm_head.weight');
+  await readWeights(folder, emptyTargets(config), (name) => config.tieEmbeddings && name === 'lm_head.weight');
   const stored = new Map<string, StoredTensor>();
   const files = await weightFiles(folder);
   let bytes = 0;

@@ -1,7 +1,7 @@
 /** config.json of a Hugging Face model folder: what of it the runtime computes, and what it refuses by name. */
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
-import type { RopeScaling, TransformerConfig } from './transformer.ts';
+import { totalParameters, type RopeScaling, type TransformerConfig } from './transformer.ts';
 
 export const CONFIG_FILE = 'config.json';
 
@@ -11,6 +11,25 @@ type Family = keyof typeof FAMILIES;
 
 /** Transformers takes this where a configuration names none. */
 const DEFAULT_THETA = 10000;
+
+/** config.json of published models has a few kilobytes. */
+export const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
+/** At least twice what the largest open models have (Llama 3.1 405B, Llama 4, Gemma 3, merges of up to 200 layers), and few enough that nothing sized from one is large. */
+const MOST = {
+  vocab_size: 2 ** 20,
+  hidden_size: 2 ** 16,
+  intermediate_size: 2 ** 18,
+  num_hidden_layers: 512,
+  num_attention_heads: 1024,
+  num_key_value_heads: 1024,
+  head_dim: 2048,
+  max_position_embeddings: 2 ** 25,
+} as const;
+type Dimension = keyof typeof MOST;
+/** More parameters than twice the largest open model of any family has (Kimi K2: 10 ** 12). */
+const MOST_PARAMETERS = 2 ** 41;
+/** Sine and cosine of every position as float32: what one graph can hold, 2 GB. */
+const MOST_TABLE = 2 ** 29;
 
 const count = z.int().positive();
 const positive = z.number().positive();
@@ -56,14 +75,16 @@ export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig 
   const json = readObject(bytes, path);
   const family = familyOf(json, fail);
   const c = understood(configSchema, json, '', fail);
+  refuseLarge(c, fail);
   refuseUnsupported(json, fail);
   const headDim = c.head_dim ?? derivedHeadDim(c, family, fail);
+  refuseLarge({ head_dim: headDim }, fail);
   if (headDim % 2 !== 0) throw fail(`head_dim: ${String(headDim)} is odd, and rotary positions turn pairs`);
   const keyValueHeads = c.num_key_value_heads ?? (family === 'llama' ? c.num_attention_heads : undefined);
   if (keyValueHeads === undefined) throw fail('num_key_value_heads: missing');
   if (c.num_attention_heads % keyValueHeads !== 0) throw fail('num_attention_heads is no multiple of num_key_value_heads');
   const rope = readRope(c, fail);
-  return {
+  const config: TransformerConfig = {
     vocabularySize: c.vocab_size,
     hiddenSize: c.hidden_size,
     intermediateSize: c.intermediate_size,
@@ -79,6 +100,24 @@ export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig 
     ...(family === 'qwen3' && { queryKeyNorm: true }),
     ...(rope.scaling !== undefined && { ropeScaling: rope.scaling }),
   };
+  refuseProducts(config, fail);
+  return config;
+}
+
+/** Before anything is sized from a dimension. */
+function refuseLarge(sizes: Readonly<Partial<Record<Dimension, number | null | undefined>>>, fail: (what: string) => C3Error): void {
+  for (const [key, most] of Object.entries(MOST) as [Dimension, number][]) {
+    const value = sizes[key] ?? 0;
+    if (value > most) throw fail(`${key}: ${String(value)} is more than the ${String(most)} that the runtime takes; choose a smaller model`);
+  }
+}
+
+/** What several dimensions make together. */
+function refuseProducts(config: TransformerConfig, fail: (what: string) => C3Error): void {
+  const parameters = totalParameters(config);
+  if (parameters > MOST_PARAMETERS) throw fail(`the sizes make ${String(parameters)} parameters, more than the ${String(MOST_PARAMETERS)} that the runtime takes; choose a smaller model`);
+  const table = config.maxPositions * config.headDim;
+  if (table > MOST_TABLE) throw fail(`max_position_embeddings: ${String(config.maxPositions)} times head_dim: ${String(config.headDim)} is more than the ${String(MOST_TABLE)} that a table of positions holds; lower max_position_embeddings`);
 }
 
 function readObject(bytes: Uint8Array, path: string): Readonly<Record<string, unknown>> {

@@ -1,15 +1,18 @@
 /** The weights of a model folder: one safetensors file, or several with an index that says which tensor is where. */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
+import { readModelFile } from './modelFile.ts';
 import { SafetensorsFile, type OnPart, type TensorTarget } from './safetensorsFile.ts';
 
 export const WEIGHTS_FILE = 'model.safetensors';
 export const INDEX_FILE = 'model.safetensors.index.json';
 
-/** An index is text: one short line for each tensor. */
-const MAX_INDEX_BYTES = 100 * 1024 * 1024;
+/** An index is text, one short line for each tensor: 10 MB for the largest mixtures of experts. */
+const MAX_INDEX_BYTES = 32 * 1024 * 1024;
+/** Files that an index may name; the largest published models have some hundred. */
+const MAX_SHARDS = 4096;
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
 /** A shard lies beside its index. */
 const SHARD_NAME = /^[\w.-]+\.safetensors$/;
@@ -117,6 +120,9 @@ export async function readTensors(path: string, targets: readonly TensorTarget[]
 const unexpected = (path: string, name: string): C3Error =>
   new C3Error('model', `${path}: tensor ${shown(name)} has no place in the architecture that config.json describes; the weights do not belong to it.`);
 
+/** What a parser says of a text may quote it. */
+const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
+
 const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
 
 async function sizeOf(path: string): Promise<number | null> {
@@ -129,13 +135,15 @@ async function sizeOf(path: string): Promise<number | null> {
 async function readIndex(path: string): Promise<Readonly<Record<string, string>>> {
   const wrong = (what: string): C3Error => new C3Error('model', `${path} ${what}; copy the weights again from their source.`);
   if (((await sizeOf(path)) ?? 0) > MAX_INDEX_BYTES) throw wrong('is far longer than an index');
+  const bytes = await readModelFile(path, MAX_INDEX_BYTES, 'copy the weights again from their source');
   let json: unknown;
   try {
-    json = JSON.parse(await readFile(path, 'utf8'));
+    json = JSON.parse(bytes.toString('utf8'));
   } catch (error) {
-    throw wrong(`cannot be read (${messageOf(error)})`);
+    throw wrong(`cannot be read (${oneLine(error)})`);
   }
   const parsed = indexSchema.safeParse(json);
   if (!parsed.success) throw wrong('has no weight_map from tensors to files');
+  if (new Set(Object.values(parsed.data.weight_map)).size > MAX_SHARDS) throw wrong(`names more than ${String(MAX_SHARDS)} files`);
   return parsed.data.weight_map;
 }

@@ -3,19 +3,27 @@
  * adapters that have names. Transformers and vLLM read the same files.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { adapterModules, adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin } from './lora.ts';
 import type { ParameterView } from './model.ts';
-import { readSafetensors, writeSafetensors, type NamedTensor } from './safetensors.ts';
+import { readModelFile } from './modelFile.ts';
+import { writeSafetensors, type StoredTensor } from './safetensors.ts';
 import { SafetensorsFile } from './safetensorsFile.ts';
 import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig } from './transformer.ts';
 import { writeWhole } from './wholeFile.ts';
 
 export const ADAPTER_CONFIG_FILE = 'adapter_config.json';
 export const ADAPTER_WEIGHTS_FILE = 'adapter_model.safetensors';
+
+const MAX_CONFIG_BYTES = 1024 * 1024;
+/** Published adapters have ranks of up to 512; beyond a matrix's own width a rank adds nothing. */
+const MAX_RANK = 8192;
+/** Agents of one team, each with an adapter of its own. */
+const MAX_AGENTS = 1024;
+const ADVICE = `choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}`;
 
 /** How PEFT names a tensor of the model that it wraps. */
 const PREFIX = 'base_model.model.';
@@ -71,7 +79,7 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw fail(`this is not JSON (${messageOf(error)})`);
+    throw fail(`this is not JSON (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)})`);
   }
   const parsed = settingsSchema.safeParse(json);
   if (!parsed.success) {
@@ -80,6 +88,7 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   }
   const unsupported = UNSUPPORTED.find(([key]) => !isOff(parsed.data[key]));
   if (unsupported !== undefined) throw fail(`${unsupported[0]} asks for ${unsupported[1]}, which the runtime does not compute`);
+  if (parsed.data.r > MAX_RANK) throw fail(`r: ${String(parsed.data.r)} is more than the ${String(MAX_RANK)} that the runtime takes; choose an adapter of a smaller rank`);
   const { bias } = parsed.data;
   if (!isOff(bias) && bias !== 'none') throw fail('bias asks for trained biases, which the runtime does not compute');
   return { rank: parsed.data.r, alpha: parsed.data.lora_alpha, targetModules: adapterModules(parsed.data.target_modules, place) };
@@ -156,71 +165,70 @@ const agentSchema = z.looseObject({ c3_agent: z.string().optional() });
 
 async function loadOne(folder: string, config: TransformerConfig): Promise<OneAdapter> {
   const path = join(folder, ADAPTER_CONFIG_FILE);
-  const text = Buffer.from(await bytesOf(path)).toString('utf8');
+  const text = (await readModelFile(path, MAX_CONFIG_BYTES, ADVICE)).toString('utf8');
   const settings = parseAdapterSettings(text, path);
-  const { tensors, metadata, path: weights } = await readFileOf(join(folder, ADAPTER_WEIGHTS_FILE));
-  return { folder, agent: agentSchema.parse(JSON.parse(text)).c3_agent ?? basename(folder), settings, parameters: parametersIn(tensors, config, settings, weights, ['']).get('') ?? new Float32Array(), base: metadata['c3_base'] ?? null };
+  const agent = agentSchema.safeParse(JSON.parse(text));
+  if (!agent.success) throw new C3Error('model', `${path}: c3_agent: is no text; copy the adapter again from its source.`);
+  return SafetensorsFile.reading(
+    join(folder, ADAPTER_WEIGHTS_FILE),
+    async (file) => ({ folder, agent: agent.data.c3_agent ?? basename(folder), settings, parameters: (await parametersIn(file, config, settings, [''])).get('') ?? new Float32Array(), base: file.metadata['c3_base'] ?? null }),
+    ADVICE,
+  );
 }
 
 /** Reads a file that `saveAdapterFile` wrote. @throws C3Error('model') naming the file and the tensor */
 export async function loadAdapterFile(path: string, config: TransformerConfig): Promise<StoredAdapters> {
-  const { tensors, metadata } = await readFileOf(path);
-  const { c3_adapter: settingsText, c3_agents: agentsText } = metadata;
-  if (settingsText === undefined) throw new C3Error('model', `${path} does not say what adapter it holds; choose the folder with its ${ADAPTER_CONFIG_FILE}.`);
-  const settings = parseAdapterSettings(settingsText, path);
-  const agents = agentsText === undefined ? null : parseAgents(agentsText, path);
-  const prefixes = agents === null ? [''] : agents.map((_, index) => agentPrefix(index));
-  const parameters = parametersIn(tensors, config, settings, path, prefixes);
-  return { settings, adapters: new Map(prefixes.map((prefix, index) => [agents?.[index] ?? WHOLE_TEAM, parameters.get(prefix) ?? new Float32Array()])), base: metadata['c3_base'] ?? null };
+  return SafetensorsFile.reading(
+    path,
+    async (file) => {
+      const { c3_adapter: settingsText, c3_agents: agentsText, c3_base: base } = file.metadata;
+      if (settingsText === undefined) throw new C3Error('model', `${path} does not say what adapter it holds; choose the folder with its ${ADAPTER_CONFIG_FILE}.`);
+      const settings = parseAdapterSettings(settingsText, path);
+      const agents = agentsText === undefined ? null : parseAgents(agentsText, path);
+      const prefixes = agents === null ? [''] : agents.map((_, index) => agentPrefix(index));
+      const parameters = await parametersIn(file, config, settings, prefixes);
+      return { settings, adapters: new Map(prefixes.map((prefix, index) => [agents?.[index] ?? WHOLE_TEAM, parameters.get(prefix) ?? new Float32Array()])), base: base ?? null };
+    },
+    ADVICE,
+  );
 }
 
 function parseAgents(text: string, path: string): string[] {
   try {
-    return z.array(z.string()).min(1).parse(JSON.parse(text));
+    return z.array(z.string()).min(1).max(MAX_AGENTS).parse(JSON.parse(text));
   } catch (error) {
     throw new C3Error('model', `${path}: the list of agents cannot be read; copy the adapter again from its source.`, { cause: error });
   }
 }
 
-interface TensorFile {
-  readonly path: string;
-  readonly tensors: ReadonlyMap<string, NamedTensor>;
-  readonly metadata: Readonly<Record<string, string>>;
-}
-
-const readFileOf = async (path: string): Promise<TensorFile> => ({ path, ...readSafetensors(await bytesOf(path), path) });
-
-/** The flat vectors of the adapters in a file, one for each prefix; every tensor of the file must belong to one. */
-function parametersIn(tensors: ReadonlyMap<string, NamedTensor>, config: TransformerConfig, settings: AdapterSettings, path: string, prefixes: readonly string[]): Map<string, Float32Array> {
+/** The flat vectors of the adapters in a file, one for each prefix; every tensor of the file must belong to one, and all are looked at before any is read. */
+async function parametersIn(file: SafetensorsFile, config: TransformerConfig, settings: AdapterSettings, prefixes: readonly string[]): Promise<Map<string, Float32Array>> {
+  const { path, tensors } = file;
   const views = adapterViews(config, settings);
-  const known = new Set(prefixes.flatMap((prefix) => views.map(({ name }) => prefix + storedName(name))));
-  const result = prefixes.map((prefix) => {
-    const parameters = new Float32Array(adapterParameterCount(config, settings));
-    for (const view of views) parameters.set(checked(tensors.get(prefix + storedName(view.name)), view, settings, path), view.offset);
-    return [prefix, parameters] as const;
-  });
+  const known = new Set<string>();
+  for (const prefix of prefixes) {
+    for (const view of views) {
+      const name = prefix + storedName(view.name);
+      checkTensor(tensors.get(name), name, view, settings, path);
+      known.add(name);
+    }
+  }
   const surplus = [...tensors.keys()].find((name) => !known.has(name));
   if (surplus !== undefined) throw new C3Error('model', `${path}: tensor ${JSON.stringify(surplus.slice(0, 100))} belongs to no target module of this model; choose the model that the adapter was trained over.`);
-  return new Map(result);
+  const result = new Map<string, Float32Array>();
+  for (const prefix of prefixes) {
+    const parameters = new Float32Array(adapterParameterCount(config, settings));
+    for (const { name, shape, offset, length } of views) await file.read({ name: prefix + storedName(name), shape, into: parameters.subarray(offset, offset + length) });
+    result.set(prefix, parameters);
+  }
+  return result;
 }
 
-/** The numbers of a tensor that must be there, of the right shape and finite. */
-function checked(tensor: NamedTensor | undefined, { name, shape }: ParameterView, { rank }: AdapterSettings, path: string): Float32Array {
-  const stored = storedName(name);
-  if (tensor === undefined) throw new C3Error('model', `${path}: tensor ${stored} is missing; choose the model that the adapter was trained over.`);
-  if (tensor.shape.join('x') !== shape.join('x')) {
-    const axis = name.endsWith('.lora_A.weight') ? 0 : 1;
-    const why = tensor.shape.length === 2 && tensor.shape[axis] !== rank ? `its rank is not ${String(rank)} as ${ADAPTER_CONFIG_FILE} says` : 'the adapter was trained over another model';
-    throw new C3Error('model', `${path}: tensor ${stored} has shape [${tensor.shape.join(', ')}] where [${shape.join(', ')}] is needed: ${why}.`);
-  }
-  if (!tensor.data.every(Number.isFinite)) throw new C3Error('model', `${path}: tensor ${stored} holds a value that is no finite number; copy the adapter again from its source.`);
-  return tensor.data;
-}
-
-async function bytesOf(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}.`, { cause: error });
-  }
+/** Whether a tensor is there and of the right shape. */
+function checkTensor(tensor: StoredTensor | undefined, name: string, { name: own, shape }: ParameterView, { rank }: AdapterSettings, path: string): void {
+  if (tensor === undefined) throw new C3Error('model', `${path}: tensor ${name} is missing; choose the model that the adapter was trained over.`);
+  if (tensor.shape.join('x') === shape.join('x')) return;
+  const axis = own.endsWith('.lora_A.weight') ? 0 : 1;
+  const why = tensor.shape.length === 2 && tensor.shape[axis] !== rank ? `its rank is not ${String(rank)} as ${ADAPTER_CONFIG_FILE} says` : 'the adapter was trained over another model';
+  throw new C3Error('model', `${path}: tensor ${name} has shape [${tensor.shape.join(', ')}] where [${shape.join(', ')}] is needed: ${why}.`);
 }

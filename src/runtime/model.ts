@@ -1,17 +1,18 @@
 /** A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face layout. */
 import { createHash, type Hash } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
 import type { Precision } from '../shared/devices.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
-import { CONFIG_FILE, configToJson, parseConfig } from './huggingFaceConfig.ts';
+import { CONFIG_FILE, configToJson, MAX_CONFIG_BYTES, parseConfig } from './huggingFaceConfig.ts';
 import { readTensors, readWeights, WEIGHTS_FILE, type OnLoadProgress } from './huggingFaceWeights.ts';
+import { readModelFile } from './modelFile.ts';
 import { Stream, streamKey } from './random.ts';
 import { writeSafetensors } from './safetensors.ts';
 import type { TensorTarget } from './safetensorsFile.ts';
 import { floats, halves } from './session.ts';
-import { graphParameterSpecs, parameterSpecs, type ParameterSpec, type TransformerConfig } from './transformer.ts';
+import { graphParameterSpecs, parameterSpecs, totalParameters, type ParameterSpec, type TransformerConfig } from './transformer.ts';
 import { writeWhole } from './wholeFile.ts';
 
 /** A model's parameters: float32, or the bits of float16 numbers where they are not trained. */
@@ -42,9 +43,7 @@ export function consecutiveViews(specs: readonly ParameterSpec[]): readonly Para
   });
 }
 
-export function parameterCount(config: TransformerConfig): number {
-  return parameterViews(config).reduce((total, view) => total + view.length, 0);
-}
+export const parameterCount = (config: TransformerConfig): number => totalParameters(config);
 
 /** One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds. */
 export function parameterFeeds(config: TransformerConfig, flat: ModelNumbers, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
@@ -135,6 +134,8 @@ export async function loadModel(folder: string, options?: LoadOptions & { readon
 export async function loadModel(folder: string, options?: LoadOptions): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }>;
 export async function loadModel(folder: string, { precision = 'float32', onProgress, cancelled = () => false }: LoadOptions = {}): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
   const config = await loadConfig(folder);
+  // Names, shapes and lengths first: there is no memory for numbers that no file holds.
+  await readWeights(folder, emptyTargets(config), unusedBy(config));
   const parameters = roomFor(config, folder, precision);
   const hash = new SnapshotHash(config, parameters);
   const onPart = (part: ModelNumbers): void => {
@@ -158,13 +159,7 @@ function roomFor(config: TransformerConfig, folder: string, precision: Precision
 /** Loads config.json alone. @throws C3Error('model') */
 export async function loadConfig(folder: string): Promise<TransformerConfig> {
   const path = join(folder, CONFIG_FILE);
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    throw new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; choose a folder with ${CONFIG_FILE} and ${WEIGHTS_FILE}.`, { cause: error });
-  }
-  return parseConfig(bytes, path);
+  return parseConfig(await readModelFile(path, MAX_CONFIG_BYTES, `choose a folder with ${CONFIG_FILE} and ${WEIGHTS_FILE}`), path);
 }
 
 /** Reads the parameters of a configuration from one safetensors file. */
@@ -173,6 +168,9 @@ export async function loadParameters(config: TransformerConfig, path: string): P
   await readTensors(path, targetsIn(config, flat), unusedBy(config));
   return flat;
 }
+
+/** Targets without room: all that reading checks before it reads is checked, and nothing is read. */
+export const emptyTargets = (config: TransformerConfig): TensorTarget[] => parameterSpecs(config).map(({ name, shape }) => ({ name, shape, into: new Float32Array() }));
 
 const targetsIn = (config: TransformerConfig, flat: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>): TensorTarget[] =>
   parameterViews(config).map(({ name, shape, offset, length }) => ({ name, shape, into: flat.subarray(offset, offset + length) }));

@@ -7,7 +7,11 @@ export interface NamedTensor {
   readonly data: Float32Array;
 }
 
-const MAX_HEADER_BYTES = 100 * 1024 * 1024;
+/** Twenty times the longest header of a published dense model; what is longer would take its reader seconds. */
+const MAX_HEADER_BYTES = 16 * 1024 * 1024;
+/** The largest model that config.json may describe has some 6,000. */
+const MAX_TENSORS = 65_536;
+const MAX_AXES = 8;
 /** Bytes that are hashed or written in one go. */
 const PIECE_BYTES = 16 * 1024 * 1024;
 
@@ -41,7 +45,8 @@ const damaged = (place: string, what: string): C3Error => new C3Error('model', `
 export function headerLength(start: Uint8Array, fileBytes: number, place: string): number {
   if (start.length < HEADER_LENGTH_BYTES) throw damaged(place, 'the file is too short for a safetensors header');
   const length = Number(new DataView(start.buffer, start.byteOffset, start.byteLength).getBigUint64(0, true));
-  if (length > MAX_HEADER_BYTES || HEADER_LENGTH_BYTES + length > fileBytes) throw damaged(place, 'the safetensors header is truncated');
+  if (HEADER_LENGTH_BYTES + length > fileBytes) throw damaged(place, 'the safetensors header is truncated');
+  if (length > MAX_HEADER_BYTES) throw damaged(place, `the safetensors header has ${String(length)} bytes, more than the ${String(MAX_HEADER_BYTES)} that are read`);
   return length;
 }
 
@@ -56,15 +61,20 @@ export function parseHeader(bytes: Uint8Array, dataBytes: number, place: string)
   try {
     header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw fail(`the safetensors header is not JSON (${messageOf(error)})`);
+    throw fail(`the safetensors header is not JSON (${shown(messageOf(error))})`);
   }
   if (typeof header !== 'object' || header === null || Array.isArray(header)) throw fail('the safetensors header is not an object');
   const tensors = new Map<string, StoredTensor>();
   const metadata: Record<string, string> = {};
-  for (const [name, entry] of Object.entries(header) as [string, unknown][]) {
+  const entries = Object.entries(header) as [string, unknown][];
+  if (entries.length > MAX_TENSORS) throw fail(`the safetensors header names ${String(entries.length)} tensors, more than the ${String(MAX_TENSORS)} that are read`);
+  for (const [name, entry] of entries) {
     if (name === '__metadata__') {
       if (typeof entry !== 'object' || entry === null) throw fail('the safetensors metadata is not an object');
-      for (const [key, value] of Object.entries(entry)) metadata[key] = String(value);
+      for (const [key, value] of Object.entries(entry) as [string, unknown][]) {
+        if (typeof value !== 'string') throw fail(`the safetensors metadata gives ${shown(key)} a value that is no text`);
+        metadata[key] = value;
+      }
       continue;
     }
     const tensor = checkedEntry(entry, name, fail);
@@ -98,8 +108,9 @@ export function readSafetensors(file: Uint8Array, place: string): { tensors: Map
 function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Error): StoredTensor {
   const { dtype, shape, data_offsets: offsets } = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
   const isLength = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-  if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') throw fail(`tensor ${shown(name)} has the unsupported type ${shown(String(dtype))}`);
+  if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') throw fail(`tensor ${shown(name)} has the unsupported type ${typeof dtype === 'string' ? shown(dtype) : typeof dtype}`);
   if (!Array.isArray(shape) || !shape.every(isLength)) throw fail(`tensor ${shown(name)} has no valid shape`);
+  if (shape.length > MAX_AXES) throw fail(`tensor ${shown(name)} has ${String(shape.length)} dimensions, more than the ${String(MAX_AXES)} that are read`);
   if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isLength)) throw fail(`tensor ${shown(name)} has no valid offsets`);
   const [start, end] = offsets as [number, number];
   if (end < start) throw fail(`tensor ${shown(name)} has no valid offsets`);

@@ -1,11 +1,14 @@
 /** Reading tensors of safetensors files into memory that is there already: piece by piece, so that a file is never in memory as a whole. */
-import { open, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf } from '../shared/errors.ts';
+import { openModelFile } from './modelFile.ts';
 import { ELEMENT_BYTES, HEADER_LENGTH_BYTES, headerLength, parseHeader, type StoredTensor } from './safetensors.ts';
 import { convertInto, roundInto } from './storedNumbers.ts';
 
 /** Bytes that are read in one go: few enough to stay in a processor's cache until they are converted. */
 const PIECE = 1024 * 1024;
+
+const ADVICE = 'choose a folder with config.json and model.safetensors';
 
 /** Where a tensor goes. */
 export interface TensorTarget {
@@ -42,17 +45,12 @@ export class SafetensorsFile {
 
   /**
    * Opens a file for a piece of work and closes it whatever happens.
+   * @param advice what to do where it cannot be read
    * @throws C3Error('model') where it cannot be read, or is truncated or inconsistent, naming the file and the tensor
    */
-  static async reading<Result>(path: string, work: (file: SafetensorsFile) => Promise<Result>): Promise<Result> {
-    let file: FileHandle;
+  static async reading<Result>(path: string, work: (file: SafetensorsFile) => Promise<Result>, advice = ADVICE): Promise<Result> {
+    const { file, size } = await openModelFile(path, advice);
     try {
-      file = await open(path, 'r');
-    } catch (error) {
-      throw unreadable(path, error);
-    }
-    try {
-      const { size } = await file.stat();
       const header = headerLength(await bytesAt(file, 0, Math.min(size, HEADER_LENGTH_BYTES), path), size, path);
       const start = HEADER_LENGTH_BYTES + header;
       const contents = parseHeader(await bytesAt(file, HEADER_LENGTH_BYTES, header, path), size - start, path);
@@ -118,4 +116,4 @@ async function fill(file: FileHandle, bytes: Uint8Array<ArrayBuffer>, position: 
   return bytes;
 }
 
-const unreadable = (path: string, error: unknown): C3Error => new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; choose a folder with config.json and model.safetensors.`, { cause: error });
+const unreadable = (path: string, error: unknown): C3Error => new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; ${ADVICE}.`, { cause: error });

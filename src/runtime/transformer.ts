@@ -105,6 +105,17 @@ export function parameterSpecs(config: TransformerConfig): readonly ParameterSpe
   return specs;
 }
 
+/** How many numbers `parameterSpecs` names, from the sizes alone: no list is made, so any sizes may be asked about. */
+export function totalParameters(config: TransformerConfig): number {
+  const { hiddenSize, intermediateSize, headDim, heads, keyValueHeads, layers } = config;
+  const queries = heads * headDim;
+  const keys = keyValueHeads * headDim;
+  const biases = config.attentionBias === true ? queries + 2 * keys : 0;
+  const norms = config.queryKeyNorm === true ? 2 * headDim : 0;
+  const layer = 2 * hiddenSize + 2 * (queries + keys) * hiddenSize + biases + norms + 3 * hiddenSize * intermediateSize;
+  return (config.tieEmbeddings ? 1 : 2) * config.vocabularySize * hiddenSize + layers * layer + hiddenSize;
+}
+
 /**
  * The parameters as graphs take them: in the order of `parameterSpecs`, but each layer's q_proj, k_proj and v_proj as one matrix `qkv_proj`, and their
  * biases as one vector. The three are neighbours in that order, so what is joined is a view of the same numbers.

@@ -18,8 +18,16 @@ export type FrequencyScale = (frequency: number) => number;
 export function rotaryTables(g: Graph, positions: number, width: number, theta: number, scaled: FrequencyScale = (frequency) => frequency): RotaryTables {
   const half = width / 2;
   const frequencies = Array.from({ length: half }, (_, index) => scaled(theta ** (-index / half)));
-  const angles = Float64Array.from({ length: positions * half }, (_, index) => Math.floor(index / half) * (frequencies[index % half] ?? 0));
-  return { cos: g.floats(angles.map(Math.cos), [positions, half]), sin: g.floats(angles.map(Math.sin), [positions, half]) };
+  const make = (): Float32Array | Float64Array => (g.float === 'float32' ? new Float32Array(positions * half) : new Float64Array(positions * half));
+  const [cos, sin] = [make(), make()];
+  for (let position = 0, at = 0; position < positions; position++) {
+    for (let index = 0; index < half; index++, at++) {
+      const angle = position * (frequencies[index] ?? 0);
+      cos[at] = Math.cos(angle);
+      sin[at] = Math.sin(angle);
+    }
+  }
+  return { cos: g.floats(cos, [positions, half]), sin: g.floats(sin, [positions, half]) };
 }
 
 /**

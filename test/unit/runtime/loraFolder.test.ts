@@ -120,7 +120,7 @@ describe('an adapter folder that is refused', () => {
     ['a surplus tensor', (tensors) => [...tensors, { name: NAME.replace('o_proj', 'q_proj'), shape: [1], data: new Float32Array(1) }], `tensor "${NAME.replace('o_proj', 'q_proj')}" belongs to no target module of this model; choose the model that the adapter was trained over.`],
     ['another base', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, shape: [8, 2], data: new Float32Array(16) } : tensor)), `tensor ${NAME} has shape [8, 2] where [16, 2] is needed: the adapter was trained over another model.`],
     ['another rank', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, shape: [16, 4], data: new Float32Array(64) } : tensor)), `tensor ${NAME} has shape [16, 4] where [16, 2] is needed: its rank is not 2 as adapter_config.json says.`],
-    ['a number that is none', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, data: tensor.data.map(() => NaN) } : tensor)), `tensor ${NAME} holds a value that is no finite number; copy the adapter again from its source.`],
+    ['a number that is none', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, data: tensor.data.map(() => NaN) } : tensor)), `tensor ${NAME} holds a value that is no finite number; copy the weights again from their source.`],
   ];
   for (const [what, change, message] of TENSORS) {
     it(what, async () => {
