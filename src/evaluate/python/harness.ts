@@ -23,6 +23,8 @@ import bisect, cmath, collections, collections.abc, copy, dataclasses, datetime,
 import itertools, operator, random, re, statistics, string, textwrap, traceback, typing
 
 DEPTH = 100
+# Deeper than what a candidate may return: its own values can always be given back to it.
+GIVEN_DEPTH = DEPTH + 10
 SMALL = 1 << 63
 CHANNEL, CLOCK = ${String(CHANNEL)}, ${String(CLOCK)}
 LIMIT = sys.getrecursionlimit()
@@ -75,27 +77,37 @@ def pack(value, depth=DEPTH):
 TAGS = {list: 'l', tuple: 't', set: 's', frozenset: 'z'}
 KINDS = {'l': list, 't': tuple, 's': set, 'z': frozenset}
 
-def unpack(wire):
+PLAIN = (str, int, float, bool, type(None))
+
+def unpack(wire, depth=DEPTH):
+    "The value of a wire form; what pack could not have made is refused with an Exception."
     if type(wire) is not list:
-        return wire
-    tag = wire[0]
+        if type(wire) in PLAIN:
+            return wire
+        raise ValueError('no wire form')
+    tag, content, *more = wire
     kind = KINDS.get(tag)
+    if kind is not None or tag == 'd':
+        if depth == 0:
+            raise ValueError('nested too deep')
+        depth -= 1
     if kind is not None:
-        return kind([unpack(item) for item in wire[1]])
+        return kind([unpack(item, depth) for item in content])
     if tag == 'd':
-        return dict(zip([unpack(key) for key in wire[1]], [unpack(item) for item in wire[2]], strict=True))
+        return dict(zip([unpack(key, depth) for key in content], [unpack(item, depth) for item in more[0]], strict=True))
     if tag == 'u':
-        return bytes.fromhex(wire[1]).decode('utf-8', 'surrogatepass')
+        return bytes.fromhex(content).decode('utf-8', 'surrogatepass')
     if tag == 'i':
-        return int(wire[1], 16)
+        return int(content, 16)
     if tag == 'f':
-        return float(wire[1])
+        return float(content)
     if tag == 'c':
-        return complex(unpack(wire[1][0]), unpack(wire[1][1]))
+        real, imaginary = content
+        return complex(unpack(real, 0), unpack(imaginary, 0))
     if tag == 'b':
-        return bytes.fromhex(wire[1])
+        return bytes.fromhex(content)
     if tag == 'a':
-        return bytearray.fromhex(wire[1])
+        return bytearray.fromhex(content)
     raise ValueError('unknown tag')
 
 def described(error):
@@ -139,7 +151,7 @@ def call(request):
     if function is None:
         return b'x' + json.dumps(['NameError', 'name %r is not defined' % asked['name']]).encode()
     try:
-        result = function(*unpack(asked['args']), **unpack(asked['kwargs']))
+        result = function(*unpack(asked['args'], GIVEN_DEPTH), **unpack(asked['kwargs'], GIVEN_DEPTH))
     except Exception as error:
         # The exact class or a subclass of a builtin: its nearest builtin ancestor tells tests what to expect.
         name = next(base.__name__ for base in type(error).__mro__ if base.__module__ == 'builtins')
@@ -165,9 +177,13 @@ def exchange(request):
         reply += os.read(CHANNEL, size - len(reply))
     return reply
 
+class Asked(BaseException):
+    "A test has come to where it needs the candidate, which has no part in this run."
+
 class Judged:
     "What happened in the test that runs now."
-    def __init__(self):
+    def __init__(self, absent=False):
+        self.absent = absent
         self.calls = 0
         self.fault = None
         self.raised = None
@@ -178,13 +194,14 @@ NOW = Judged()
 def proxy(name):
     def candidate(*args, **kwargs):
         try:
-            # Deeper than what a candidate may return: its own values can always be given back to it.
-            request = b'C' + json.dumps({'name': name, 'args': pack(list(args), DEPTH + 10), 'kwargs': pack(kwargs, DEPTH + 10)}).encode()
+            request = b'C' + json.dumps({'name': name, 'args': pack(list(args), GIVEN_DEPTH), 'kwargs': pack(kwargs, GIVEN_DEPTH)}).encode()
         except Unfit as error:
             NOW.unsendable = str(error)
             raise NotBuiltin(str(error)) from None
-        reply = exchange(request)
         NOW.calls += 1
+        if NOW.absent:
+            raise Asked()
+        reply = exchange(request)
         kind, content = reply[:1], reply[1:]
         if kind == b'v':
             try:
@@ -192,11 +209,14 @@ def proxy(name):
             except Exception:
                 kind, content = b'u', b'a malformed value'
         if kind == b'x':
-            name_of, message = json.loads(content)
+            try:
+                name_of, message = json.loads(content)
+            except Exception:
+                name_of, message = 'CandidateError', 'a malformed exception'
             NOW.raised = error = rebuilt(str(name_of), str(message))
             raise error
         if kind == b'u':
-            NOW.fault = content.decode('utf-8', 'replace')
+            NOW.fault = content[:300].decode('utf-8', 'replace')
             raise NotBuiltin(NOW.fault)
         raise Stop()
     candidate.__name__ = candidate.__qualname__ = name
@@ -260,7 +280,6 @@ def judge(request):
     sys.modules['numpy'] = Numpy('numpy')
     tests = types.ModuleType('tests')
     sys.modules['tests'] = tests
-    space = tests.__dict__
     try:
         setup = compile(asked['setup'], '<setup>', 'exec', dont_inherit=True)
         whole = compile(asked['test'], '<test>', 'exec', dont_inherit=True)
@@ -268,53 +287,75 @@ def judge(request):
     except Exception as error:
         return json.dumps({'broken': '%s: %s' % described(error)}).encode()
     # Names that neither Python nor the tests define are the candidate's.
-    for name in set().union(*map(names_of, [setup, whole, *single])):
-        if not hasattr(builtins, name):
-            space[name] = proxy(name)
-    outcomes = []
-    def trial(work):
-        NOW.__init__()
-        try:
-            work()
-            outcome = ['passed', '']
-            if NOW.fault is not None:
-                outcome = ['not-a-builtin', NOW.fault]
-        except Stop:
-            raise
-        except BaseException as error:
-            if NOW.unsendable is not None:
-                return 'the tests pass %s to the candidate' % NOW.unsendable
-            if NOW.fault is not None:
-                outcome = ['not-a-builtin', NOW.fault]
-            elif error is NOW.raised:
-                outcome = ['candidate-exception', '%s: %s' % described(error)]
-            elif isinstance(error, ImportError):
-                return 'the tests need a module that is not here: %s: %s' % described(error)
-            else:
-                outcome = ['wrong-answer', '%s: %s' % described(error)]
-        outcomes.append(outcome)
-        return None
-    def prepare():
+    asked_for = [name for name in set().union(*map(names_of, [setup, whole, *single])) if not hasattr(builtins, name)]
+    subject = asked['entryPoint'] or shadowed(asked['tests'])
+    def prepare(space):
+        space.update((name, proxy(name)) for name in asked_for)
         exec(setup, space)
-    def script():
+    def present(space):
+        if subject:
+            space[subject] = proxy(subject)
+    def script(space):
         exec(whole, space)
         check = space.get('check')
         if isinstance(check, types.FunctionType) and check.__name__ == 'check' and asked['entryPoint']:
             check(space[asked['entryPoint']])
+    def fault(error):
+        "Why the tests themselves cannot go on; None where they can."
+        if NOW.unsendable is not None:
+            return 'the tests pass %s to the candidate' % NOW.unsendable
+        if NOW.fault is None and error is not NOW.raised and isinstance(error, ImportError):
+            return 'the tests need a module that is not here: %s: %s' % described(error)
+        return None
+    def trial(work, space):
+        "What came out of one test, and why that is the fault of the tests."
+        try:
+            work(space)
+        except Stop:
+            raise
+        except BaseException as error:
+            broken = fault(error)
+            if NOW.fault is not None:
+                return ['not-a-builtin', NOW.fault], broken
+            return ['candidate-exception' if error is NOW.raised else 'wrong-answer', '%s: %s' % described(error)], broken
+        return (['passed', ''] if NOW.fault is None else ['not-a-builtin', NOW.fault]), None
+    def alone(work):
+        "Why a test breaks before it asks for any value of the candidate; None where it asks first: what follows is the candidate's."
+        space = types.ModuleType('tests').__dict__
+        for step in dict.fromkeys((prepare, work)):
+            NOW.__init__(absent=True)
+            outcome, broken = trial(step, space)
+            if NOW.calls > 0:
+                return None
+            if broken is not None:
+                return broken
+            if step is prepare:
+                present(space)
+        return None
+    space = tests.__dict__
+    outcomes, asked_before = [], 0
     try:
-        broken = trial(prepare)
-        if broken is None and outcomes.pop()[0] != 'passed' and NOW.calls == 0:
+        NOW.__init__()
+        outcome, broken = trial(prepare, space)
+        asked_before = NOW.calls
+        if broken is None and outcome[0] != 'passed' and NOW.calls == 0:
             broken = 'the setup fails by itself'
-        subject = asked['entryPoint'] or shadowed(asked['tests'])
-        if subject:
-            space[subject] = proxy(subject)
-        work = [lambda code=code: exec(code, space) for code in single]
+        elif broken is not None and NOW.calls > 0:
+            broken = alone(prepare)
+        present(space)
+        work = [lambda space, code=code: exec(code, space) for code in single]
         if asked['test'].strip():
             work.append(script)
         for item in work:
-            if broken is None:
-                broken = trial(item)
-            if asked['strict'] and outcomes and outcomes[-1][0] != 'passed':
+            if broken is not None:
+                break
+            NOW.__init__()
+            outcome, broken = trial(item, space)
+            asked_before += NOW.calls
+            if broken is not None and asked_before > 0:
+                broken = alone(item)
+            outcomes.append(outcome)
+            if asked['strict'] and outcome[0] != 'passed':
                 break
     except Stop:
         return json.dumps({'stopped': True}).encode()

@@ -115,8 +115,10 @@ export class Interpreter {
         exports.PyErr_Clear();
         throw new Ended('crash', 'the interpreter answered nothing');
       }
+      const size = exports.PyBytes_Size(result);
+      if (size < 0) throw new Ended('crash', 'the interpreter answered something that is no message');
       const start = exports.PyBytes_AsString(result) >>> 0;
-      return new Uint8Array(exports.memory.buffer).slice(start, start + exports.PyBytes_Size(result));
+      return new Uint8Array(exports.memory.buffer).slice(start, start + size);
     } catch (error) {
       if (error instanceof Ended) throw error;
       // Exhausted stacks and traps of the machine below.

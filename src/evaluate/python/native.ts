@@ -75,7 +75,7 @@ function understand(name: string, said: string): NativePython {
 export function nativeCommand({ python, wall }: NativeBackend, role: SandboxRole, { seconds, memory, output, message }: PythonLimits, program = KEEPER_PROGRAM): SandboxCommand {
   const space = Math.ceil(python.size + (memory - OWN_MEMORY) * 2 ** 20);
   const line = [python.program, '-s', '-S', '-B', '-c', program, JSON.stringify([wall, role, seconds, space, output, message, python.folders])];
-  return { line: wall === 'bwrap' ? [...bubblewrap(python), ...line] : line, env: ENVIRONMENT, folder: '/' };
+  return { line: wall === 'bwrap' ? [...bubblewrap(python), ...line] : line, env: ENVIRONMENT, folder: '/', guarded: true };
 }
 
 /** A root that holds the interpreter, its library and the system's libraries, all read-only, and no right, process or network besides. */

@@ -273,7 +273,7 @@ class Guard:
 
     def ended(self):
         for _ in range(100):
-            pid, status = os.waitpid(self.child, os.WNOHANG)
+            pid, status, usage = os.wait4(self.child, os.WNOHANG)
             if pid:
                 break
             select.select([], [], [], 0.01)
@@ -283,7 +283,8 @@ class Guard:
         code = os.waitstatus_to_exitcode(status)
         if code >= 0:
             self.last('exit', 'left the interpreter with %d' % code)
-        if -code == signal.SIGXCPU:
+        # At the limit that it set itself the system sends one of two signals.
+        if -code == signal.SIGXCPU or usage.ru_utime + usage.ru_stime > SECONDS:
             self.last('time-limit', 'took more than %g s' % SECONDS)
         # Ended from outside, by a system short of memory for one: no word about the candidate.
         if -code == signal.SIGKILL:

@@ -19,13 +19,23 @@ export interface SandboxCommand {
   readonly line: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
+  /** Whether every end of what runs in it is reported: one without a word came from outside. */
+  readonly guarded: boolean;
 }
 
 /** Only a process for tests has a channel to a candidate's. */
 export type SandboxRole = 'candidate' | 'tests';
 
-/** A sandbox that did not start, or died of itself: nothing is known of a candidate. */
-export class SandboxFailure extends Error {}
+/** A sandbox that did not start, or ended without a word. */
+export class SandboxFailure extends Error {
+  /** Whether something outside ended it, such as a system short of memory: nothing is known of a candidate. */
+  readonly outside: boolean;
+
+  constructor(message: string, outside = false) {
+    super(message);
+    this.outside = outside;
+  }
+}
 
 /** What ran in the sandbox took longer than it may; the process has been ended. */
 export class OutOfTime extends Error {}
@@ -45,6 +55,9 @@ const WATCH_MILLISECONDS = 50;
 const ENCLOSE = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
 /** Ticks per second in /proc, fixed by Linux's interface. */
 const TICKS = 100;
+
+/** What a process dies of by itself. No right that a sandbox has sends it any other signal. */
+const OWN_SIGNALS: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGSYS', 'SIGTRAP', 'SIGXCPU'];
 
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
@@ -66,7 +79,7 @@ function bundledCommand({ entry, pyodide }: SandboxPlaces, role: SandboxRole, { 
     ...[program, pyodide, role, String(memory * 2 ** 20), String(output), String(message)],
   ];
   const line = process.platform === 'win32' ? node : ['/bin/sh', '-c', ENCLOSE, 'sandbox', String(Math.ceil(LIFETIME + seconds + GRACE)), ...node];
-  return { line, env: process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }, folder: pyodide };
+  return { line, env: process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }, folder: pyodide, guarded: false };
 }
 
 export class SandboxProcess {
@@ -81,7 +94,7 @@ export class SandboxProcess {
   #processorBegan: number | null = null;
   #clockUsed = 0;
 
-  private constructor({ line, env, folder }: SandboxCommand, role: SandboxRole) {
+  private constructor({ line, env, folder, guarded }: SandboxCommand, role: SandboxRole) {
     this.role = role;
     this.#child = spawn(line[0] ?? '', line.slice(1), { stdio: ['pipe', 'pipe', 'ignore'], env, cwd: folder, windowsHide: true });
     living.add(this.#child);
@@ -95,7 +108,8 @@ export class SandboxProcess {
     });
     this.#child.on('close', (code, signal) => {
       living.delete(this.#child);
-      this.#end(new SandboxFailure(`the sandbox's process ended with ${signal ?? `code ${String(code)}`}`));
+      const outside = guarded || (signal !== null && !OWN_SIGNALS.includes(signal));
+      this.#end(new SandboxFailure(`the sandbox's process ended with ${signal ?? `code ${String(code)}`}`, outside));
     });
   }
 

@@ -30,7 +30,7 @@ class Final extends Error {
   }
 }
 
-/** The candidate's process died without a word. */
+/** A process died of itself once the candidate had a part in it. */
 class Vanished extends Error {}
 
 /** How many tests there are: each statement, and the program. */
@@ -38,7 +38,7 @@ export const countTests = ({ tests, test }: PythonTests): number => tests.length
 
 /**
  * Runs the tests of one instance against one candidate, each in a fresh interpreter of its own process.
- * A candidate whose process vanishes has a second try; failures of the sandbox itself are masked.
+ * A candidate whose process dies of itself has a second try; failures of the sandbox itself are masked.
  */
 export async function tryCandidate(code: string, tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: PassRule): Promise<PythonVerdict> {
   const total = countTests(tests);
@@ -134,7 +134,11 @@ class Trial {
       return this.#testsEnded(decode(frame.content));
     } catch (error) {
       if (error instanceof OutOfTime) return this.#testsEnded(error.message);
-      throw error;
+      this.#throwFinal();
+      if (this.#calls === 0 || error instanceof Vanished || (error instanceof SandboxFailure && error.outside)) throw error;
+      // The tests' process held values of the candidate: its end is the candidate's.
+      if (error instanceof SandboxFailure) throw new Vanished(error.message);
+      throw new Final('test-limit', 'its values broke the tests');
     }
   }
 
@@ -156,7 +160,7 @@ class Trial {
       return final.success && (kind === 'V' || kind === 'F') ? this.#stop(...final.data) : this.#stop('crash', 'it broke the sandbox');
     } catch (error) {
       if (error instanceof OutOfTime) return this.#stop('time-limit', error.message);
-      if (error instanceof SandboxFailure) throw new Vanished(error.message);
+      if (error instanceof SandboxFailure) throw error.outside ? error : new Vanished(error.message);
       return this.#stop('crash', 'it sent something that is no message');
     }
   }
