@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../diagnostics/detectors.ts';
 import { classifyBuckets, evidenceOf, judge, messageOfCase, studyBucket } from '../diagnostics/taxonomy.ts';
 import { C3Error, nearestName } from '../shared/errors.ts';
+import { headlineJson, type HeadlineJson } from '../shared/headline.ts';
 import type { Episode, TaxonomyCase, TaxonomyClass, TaxonomyClassName } from '../shared/records.ts';
 import {
   ALL_SUCCEEDED, areThresholds, leftOutWords, PRECEDENCE, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, thresholdWords,
@@ -21,10 +22,15 @@ export interface ReportedLabel extends CaseLabel {
   readonly current: boolean;
 }
 
+/** A case with the one credit of its message. */
+export interface ReportedCase extends TaxonomyCase {
+  readonly credit: HeadlineJson | null;
+}
+
 export interface TaxonomyReport {
-  readonly classes: readonly TaxonomyClass[];
+  readonly classes: readonly (Omit<TaxonomyClass, 'cases'> & { readonly cases: readonly ReportedCase[] })[];
   /** Buckets whose every measured return is a full success: no failure, so in no class. */
-  readonly allSucceeded: { readonly count: number; readonly cases: readonly TaxonomyCase[] };
+  readonly allSucceeded: { readonly count: number; readonly cases: readonly ReportedCase[] };
   /** Failures that fit no class, and buckets that have fewer than two alternatives with a return. */
   readonly unclassified: number;
   readonly buckets: number;
@@ -73,7 +79,7 @@ export async function detectorReports(store: StoreReader, run: string): Promise<
 /** The report of a run. @param cases all of the run's */
 export async function taxonomyReport(store: StoreReader, run: string, cases: RunCases, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Promise<TaxonomyReport> {
   const { buckets, leftOut } = cases;
-  const classes = classifyBuckets(buckets, thresholds);
+  const classes = classifyBuckets(buckets, thresholds).map((one) => ({ ...one, cases: withCredits(store, one.cases) }));
   const judged = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
   const verdicts = new Map(judged.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
   const successes = judged.flatMap(({ bucket, verdict }): TaxonomyCase[] => {
@@ -90,7 +96,7 @@ export async function taxonomyReport(store: StoreReader, run: string, cases: Run
   });
   return {
     classes,
-    allSucceeded: { count: successes.length, cases: successes },
+    allSucceeded: { count: successes.length, cases: withCredits(store, successes) },
     unclassified: buckets.length - successes.length - classes.reduce((sum, { count }) => sum + count, 0),
     buckets: buckets.length,
     leftOut,
@@ -100,6 +106,17 @@ export async function taxonomyReport(store: StoreReader, run: string, cases: Run
     labels,
     agreement: agreementOf(labels.filter(({ current }) => current).map(({ automatic, name }) => [automatic, name])),
   };
+}
+
+/** Cases with the credits of their messages, read a page at a time. */
+function withCredits(store: StoreReader, cases: readonly TaxonomyCase[]): ReportedCase[] {
+  const credits = new Map<number, HeadlineJson>();
+  for (let from = 0; from < cases.length; from += PAGE) {
+    for (const { id, credit } of store.messages(cases.slice(from, from + PAGE).map(({ message }) => message))) {
+      if (credit !== null) credits.set(id, headlineJson(credit));
+    }
+  }
+  return cases.map((one) => ({ ...one, credit: credits.get(one.message) ?? null }));
 }
 
 /**

@@ -146,8 +146,8 @@ export function caseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBuc
   const real = alternatives.find(({ original }) => original) ?? alternatives[0];
   return {
     bucket,
-    alternatives: alternatives.map(({ decision, text, returns, evaluatorCalls }) => ({
-      message: decision, text: beginning(text, ALTERNATIVE_PREVIEW), cut: text.length > ALTERNATIVE_PREVIEW, real: decision === real?.decision, returns, evaluatorCalls,
+    alternatives: alternatives.map(({ decision, text, returns, evaluatorCalls, credit }) => ({
+      message: decision, text: beginning(text, ALTERNATIVE_PREVIEW), cut: text.length > ALTERNATIVE_PREVIEW, real: decision === real?.decision, returns, evaluatorCalls, credit,
     })),
     labels: reader.labelsOfBucket(bucket).map(({ name, note, author, createdAt }) => ({ name, note, author, createdAt })),
   };

@@ -1,5 +1,6 @@
 /** Messages between the extension host and the failure taxonomy panel. */
 import { anyOf, integer, literal, nullable, number, object, text, type Guarded } from './guard.ts';
+import type { Headline } from './headline.ts';
 import { LABEL_FILTERS, NOTE_LIMIT, THRESHOLD_LIMITS, VERDICTS, type CaseLabel, type TaxonomyView } from './taxonomy.ts';
 
 /** Cases listed at first, and with each "Show more". */
@@ -52,6 +53,8 @@ export interface CaseAlternative {
   readonly real: boolean;
   readonly returns: readonly (number | null)[];
   readonly evaluatorCalls: number;
+  /** The one credit of the message, as everywhere; null where none is known. */
+  readonly credit: Headline | null;
 }
 
 export type TaxonomyFromHost =

@@ -114,6 +114,20 @@ scenario('by keyboard alone: rows, pages, the whole question, the heads, and the
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 2 of 2"]').waitFor();
 });
 
+scenario('Enter right after a search opens what the search finds, not what was listed before', async (workbench) => {
+  for (const number of [21, 22]) {
+    const field = (await openGrid(workbench)).getByRole('searchbox', { name: 'Search questions, messages and metadata' });
+    await field.fill(`"Problem ${String(number)}:"`);
+    await field.press('Enter');
+    await workbench.page.keyboard.press('Enter');
+    await workbench.webview(new RegExp(`^Problem ${String(number)}:`, 'u'));
+  }
+  const panel = await openGrid(workbench);
+  await listed(panel, '1 of 40 problems');
+  await panel.getByRole('searchbox', { name: 'Search questions, messages and metadata' }).press('Escape');
+  await listed(panel, '40 problems');
+});
+
 scenario('filters, a search and a saved filter stay over a reload with the row that was selected', async (workbench) => {
   const panel = await openGrid(workbench);
   const { page } = workbench;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
-import { sentence, type Headline } from '../../src/shared/headline.ts';
+import { headlineJson, sentence, type Headline } from '../../src/shared/headline.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { UNIT_RULE } from '../support/headlines.ts';
 import { addComparison, addTree, instance, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
@@ -170,6 +170,28 @@ scenario('R six times: one credit in row, pane, list, buckets view, report and o
   const report: unknown = JSON.parse(readFileSync(join(workbench.folder, 'finding.json'), 'utf8'));
   const json = JSON.stringify(report);
   assert.ok(isRecord(report) && json.includes(`"value":${String(last.value)}`), 'the report as data');
+  const runId = reading(workbench, (store) => store.message(message).run);
+  const diagnosed = await c3(workbench.folder, 'diagnose', '--run', runId);
+  const clearest = Array.isArray(diagnosed['clearest']) ? diagnosed['clearest'].find((one: unknown) => isRecord(one) && one['message'] === message) as unknown : undefined;
+  assert.ok(isRecord(clearest), 'c3 diagnose --json lists the message');
+  assert.deepEqual([clearest['value'], clearest['low'], clearest['high'], clearest['n']], [last.value, last.low, last.high, last.n], 'c3 diagnose --json');
+  // What the command line adds, it prints, and the taxonomy and the open transcript show.
+  const replayed = await c3(workbench.folder, 'replay', String(message), '--alternatives', '2', '--replays', '2');
+  const newest = headlineOf(workbench, message);
+  assert.ok(newest.effectiveN > last.effectiveN);
+  const original = isRecord(replayed['original']) ? replayed['original']['credit'] : null;
+  assert.deepEqual(original, JSON.parse(JSON.stringify(headlineJson(newest))), 'c3 replay --json');
+  await eventually(`${signed(newest.value)} in the pane`, async () => (await words(transcript.locator('.fact-credit'))).includes(`effective n ${String(newest.effectiveN)}`));
+  await eventually('the same in the row', async () => (await row.getAttribute('aria-label'))?.includes(`credit ${signed(newest.value)}`));
+  await workbench.runCommand('C3: Inspect failure taxonomy');
+  const taxonomy = await workbench.webview('Failure taxonomy');
+  const trained = reading(workbench, (store) => store.bucketsFor(message).find(({ origin }) => origin === 'training')?.id);
+  await taxonomy.locator(`.cases > li[data-bucket="${String(trained)}"] button.case`).click();
+  await eventually(`${signed(newest.value)} in the taxonomy`, async () => {
+    const shown = await taxonomy.locator('.case-credit').allInnerTexts();
+    return shown.some((text) => text.includes(signed(newest.value)) && text.replaceAll(/\s+/gu, ' ').includes(sentence(newest)));
+  });
+  await workbench.closeEditor();
   assertQuiet(workbench);
 });
 

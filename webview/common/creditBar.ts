@@ -32,3 +32,8 @@ export function creditCell(credit: Credit | Headline | null): HTMLElement {
   }
   return h('span', { class: 'credit', title: creditText(credit) }, bar, h('span', { class: 'credit-value' }, signed(credit.value)));
 }
+
+/** The sentence of a credit, as its own element: its tone follows the verdict. */
+export function verdictWords(credit: Headline): HTMLElement {
+  return h('span', { class: `verdict verdict-${credit.verdict}` }, sentence(credit));
+}

@@ -11,6 +11,8 @@ const CROSSING = 150;
 class Explanation {
   private readonly element = h('div', { class: 'explanation', role: 'tooltip' });
   private word: HTMLElement | null = null;
+  /** Where the word was when its explanation was placed. */
+  private at = { left: 0, top: 0 };
   private leaving: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -22,7 +24,7 @@ class Explanation {
       event.stopPropagation();
       this.hide();
     }, true);
-    document.addEventListener('scroll', () => { this.hide(); }, true);
+    document.addEventListener('scroll', () => { this.follow(); }, true);
   }
 
   show(word: HTMLElement, name: TermName): void {
@@ -32,12 +34,20 @@ class Explanation {
     this.element.replaceChildren(h('strong', {}, term), ` ${meaning}`);
     document.body.append(this.element);
     const at = word.getBoundingClientRect();
+    this.at = { left: at.left, top: at.top };
     const { offsetWidth, offsetHeight } = this.element;
     const left = Math.max(GAP, Math.min(at.left, window.innerWidth - offsetWidth - GAP));
     const below = at.bottom + GAP;
     const top = below + offsetHeight + GAP <= window.innerHeight ? below : Math.max(GAP, at.top - offsetHeight - GAP);
     this.element.style.left = `${String(left)}px`;
     this.element.style.top = `${String(top)}px`;
+  }
+
+  /** Something was scrolled: an explanation whose word moved away would be beside another word. */
+  private follow(): void {
+    if (this.word === null) return;
+    const { left, top } = this.word.getBoundingClientRect();
+    if (!this.word.isConnected || left !== this.at.left || top !== this.at.top) this.hide();
   }
 
   /** The pointer, or the keyboard, left the word. */

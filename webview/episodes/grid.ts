@@ -1,14 +1,16 @@
 /** The grid of problems: one tab stop, rows drawn only where they can be seen. */
-import { NO_PLACE, type ProblemLayout, type ProblemPlace, type ShownProblem } from '../../src/shared/episodesProtocol.ts';
+import { NO_PLACE, PROBLEM_WINDOW, type ProblemLayout, type ProblemPlace, type ShownProblem } from '../../src/shared/episodesProtocol.ts';
 import type { ProblemSort } from '../../src/shared/problems.ts';
 import { h } from '../common/dom.ts';
+import { RowWindows } from '../common/rowWindows.ts';
 import { COLUMNS } from './columns.ts';
 import { commandOf, type GridCommand } from './keys.ts';
 import { Heads, ROW_HEIGHT, rowElement, rowId, waitingElement } from './rows.ts';
-import { ProblemWindows } from './windows.ts';
 
 /** Rows drawn above and below what can be seen. */
 const MARGIN = 12;
+/** Windows of rows kept. */
+const WINDOWS_KEPT = 48;
 /** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
 const FIRST_ROWS = 'c3: first rows';
 
@@ -27,7 +29,7 @@ export class Grid {
   readonly element: HTMLElement;
   private readonly canvas = h('div', { class: 'canvas', role: 'rowgroup' });
   private readonly heads: Heads;
-  private readonly windows: ProblemWindows;
+  private readonly windows: RowWindows<ShownProblem>;
   private readonly events: GridEvents;
   private readonly drawn = new Map<number, HTMLElement>();
   private rows = 0;
@@ -37,23 +39,37 @@ export class Grid {
   /** Where the grid was scrolled to when that began. */
   private heldAt = 0;
   private frame = 0;
+  /** Another order was asked for: what is on screen is not what a key means. */
+  private expecting = false;
+  /** Which problem a row on screen shows. */
+  private readonly shown = new WeakMap<Element, ShownProblem>();
   /** A key about a row that is not here yet. */
   private due: { readonly index: number; readonly beside: boolean } | null = null;
 
   constructor(events: GridEvents) {
     this.events = events;
-    this.windows = new ProblemWindows((revision, offset) => { events.ask(revision, offset); });
+    this.windows = new RowWindows(PROBLEM_WINDOW, WINDOWS_KEPT, (revision, offset) => { events.ask(revision, offset); });
     this.heads = new Heads((sort) => { events.sort(sort); }, () => { this.element.focus(); });
     this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Problems of the run', 'aria-colcount': COLUMNS.length }, h('div', { class: 'head-group', role: 'rowgroup' }, this.heads.element), this.canvas);
     this.element.addEventListener('scroll', () => { this.onScroll(); });
     this.element.addEventListener('keydown', (event) => { this.onKey(event); });
     this.element.addEventListener('click', ({ target }) => { this.onClick(target); });
-    this.element.addEventListener('dblclick', ({ target }) => { if (this.indexOf(target) !== null) this.openActive(false); });
+    this.element.addEventListener('dblclick', ({ target }) => { this.onDoubleClick(target); });
     new ResizeObserver(() => { this.schedule(); }).observe(this.element);
   }
 
-  /** Shows another order. What is looked at stays in its place; old rows stay until the new ones are here. */
-  layout(layout: ProblemLayout, place: ProblemPlace): void {
+  /** Another order was asked for: a key that opens a row waits for it. */
+  expect(): void {
+    this.expecting = true;
+    this.due = null;
+  }
+
+  /**
+   * Shows another order. What is looked at stays in its place; old rows stay until the new ones are here.
+   * @param asked whether it is the newest one that was asked for
+   */
+  layout(layout: ProblemLayout, place: ProblemPlace, asked: boolean): void {
+    if (asked) this.expecting = false;
     this.heads.update(layout.sort);
     this.windows.reset(layout.revision);
     this.rows = layout.rows;
@@ -67,6 +83,7 @@ export class Grid {
     this.heldAt = this.element.scrollTop;
     const shift = this.heldAt - from;
     if (this.holding && shift !== 0) for (const element of this.drawn.values()) element.style.translate = `0 ${String(shift)}px`;
+    if (asked && this.due !== null) this.due = layout.rows === 0 ? null : { ...this.due, index: this.active };
     this.schedule();
   }
 
@@ -75,7 +92,7 @@ export class Grid {
     if (!this.windows.accept(revision, offset, rows)) return;
     this.schedule();
     const row = this.windows.peek(this.active);
-    if (this.due === null || this.due.index !== this.active || row === undefined) return;
+    if (this.expecting || this.due === null || this.due.index !== this.active || row === undefined) return;
     const { beside } = this.due;
     this.due = null;
     this.events.open(row, beside);
@@ -83,6 +100,8 @@ export class Grid {
 
   /** The host failed to answer: what it owes is asked for again when it is next looked at. */
   failed(): void {
+    this.expecting = false;
+    this.due = null;
     this.windows.forgetAsked();
   }
 
@@ -146,6 +165,7 @@ export class Grid {
       element = row === undefined ? waitingElement(index) : rowElement(row, index);
       element.style.transform = `translateY(${String(index * ROW_HEIGHT)}px)`;
       element.dataset['index'] = String(index);
+      if (row !== undefined) this.shown.set(element, row);
       this.drawn.set(index, element);
       this.canvas.append(element);
     }
@@ -165,8 +185,8 @@ export class Grid {
   }
 
   private openActive(beside: boolean): void {
-    if (this.rows === 0) return;
-    const row = this.windows.get(this.active);
+    if (this.rows === 0 && !this.expecting) return;
+    const row = this.expecting ? undefined : this.windows.get(this.active);
     if (row === undefined) this.due = { index: this.active, beside };
     else this.events.open(row, beside);
   }
@@ -195,6 +215,14 @@ export class Grid {
     if (index === null) return;
     this.activate(index);
     this.element.focus();
+  }
+
+  /** Opens what was seen under the pointer, also while another order is on its way. */
+  private onDoubleClick(target: EventTarget | null): void {
+    const element = target instanceof Element ? target.closest('.row') : null;
+    const row = element === null ? undefined : this.shown.get(element);
+    if (row !== undefined) this.events.open(row, false);
+    else if (this.indexOf(target) !== null) this.openActive(false);
   }
 
   private indexOf(target: EventTarget | null): number | null {

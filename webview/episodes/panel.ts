@@ -37,6 +37,8 @@ export class EpisodesPanel {
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort = CLEAREST_FIRST;
   private place: ProblemPlace = NO_PLACE;
+  /** The order that was asked for and is not here yet, as one text. */
+  private asked: string | null = null;
   private detailed = true;
   private focused = false;
 
@@ -100,12 +102,15 @@ export class EpisodesPanel {
       case 'layout': {
         const { layout } = message;
         this.banner.textContent = '';
-        ({ filter: this.filter, sort: this.sort } = layout);
-        this.toolbar.update(layout.filter, layout.sort, layout.facets);
+        const answered = this.asked === null || this.asked === orderWords(layout);
+        // An answer to an older question changes nothing of what was asked since.
+        if (answered) ({ filter: this.filter, sort: this.sort } = layout);
+        this.toolbar.update(this.filter, this.sort, layout.facets);
         this.listed.textContent = listedWords(layout);
         this.nothing.hidden = layout.rows > 0;
         this.nothing.textContent = layout.facets.total === 0 ? 'The run has no episode yet.' : 'No problem passes the filters.';
-        this.grid.layout(layout, this.place);
+        if (answered) this.asked = null;
+        this.grid.layout(layout, this.place, answered);
         this.focusOnce();
         this.keep();
         break;
@@ -123,6 +128,7 @@ export class EpisodesPanel {
         this.listed.textContent = '';
         break;
       case 'failed':
+        this.asked = null;
         this.grid.failed();
         this.banner.textContent = message.message;
         break;
@@ -152,6 +158,8 @@ export class EpisodesPanel {
     this.filter = filter;
     this.sort = sort;
     this.place = NO_PLACE;
+    this.asked = orderWords({ filter, sort });
+    this.grid.expect();
     this.host.post({ type: 'list', filter, sort, place: NO_PLACE });
     this.keep();
   }
@@ -181,4 +189,12 @@ export class EpisodesPanel {
     if (this.run === null) return;
     this.host.setState({ version: 1, run: this.run.id, filter: this.filter, sort: this.sort, place: this.place, details: this.detailed });
   }
+}
+
+/** What decides which problems are listed in which order. */
+function orderWords({ filter: { outcome, verdict, split, role, className, search }, sort: { column, descending } }: {
+  readonly filter: ProblemFilter;
+  readonly sort: ProblemSort;
+}): string {
+  return JSON.stringify([outcome, verdict, split, role, className, search, column, descending]);
 }

@@ -1,10 +1,12 @@
 /** One case unfolded: its alternatives with their returns, the user's label to give, and all labels given before. */
 import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/shared/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
+import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, decimal, NOT_MEASURED, returnText } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
 import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
+import { term } from '../common/term.ts';
 import { timeWords } from './words.ts';
 
 /** Values of the chooser that are no class: nothing chosen yet, and a label in the user's own words. */
@@ -115,11 +117,11 @@ export class CaseDetailView {
 }
 
 function alternativeTable(alternatives: readonly CaseAlternative[], actions: CaseActions): HTMLElement {
-  const head = h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Alternative'), h('th', { scope: 'col' }, 'Returns'), h('th', { scope: 'col', class: 'number' }, 'Mean'), h('th', { scope: 'col', class: 'number' }, 'Calls')));
-  const rows = alternatives.map(({ message, text, cut, real, returns, evaluatorCalls }) => {
+  const head = h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Alternative'), h('th', { scope: 'col' }, 'Returns'), h('th', { scope: 'col', class: 'number' }, 'Mean'), h('th', { scope: 'col' }, term('credit', 'Credit')), h('th', { scope: 'col', class: 'number' }, 'Calls')));
+  const rows = alternatives.map(({ message, text, cut, real, returns, evaluatorCalls, credit }) => {
     const link = h('button', { class: 'link message', type: 'button', title: 'Open the transcript at this alternative' }, ...(text === '' ? ['(empty)'] : shownText(text)), cut ? '\u2026' : '');
     link.addEventListener('click', () => { actions.open(message); });
-    return h('tr', {}, h('th', { scope: 'row' }, link, real ? h('span', { class: 'badge badge-plain' }, 'real') : null), h('td', { class: 'returns' }, returnsWords(returns)), h('td', { class: 'number' }, meanWords(returns)), h('td', { class: 'number' }, count(evaluatorCalls)));
+    return h('tr', {}, h('th', { scope: 'row' }, link, real ? h('span', { class: 'badge badge-plain' }, 'real') : null), h('td', { class: 'returns' }, returnsWords(returns)), h('td', { class: 'number' }, meanWords(returns)), h('td', { class: 'case-credit' }, creditCell(credit), credit === null ? null : verdictWords(credit)), h('td', { class: 'number' }, count(evaluatorCalls)));
   });
   return h('table', { class: 'alternatives' }, head, h('tbody', {}, ...rows));
 }

@@ -3,14 +3,14 @@ import { continuationWords, ownWords } from '../../src/shared/continuation.ts';
 import { DRAWS_WORDS, type Draws } from '../../src/shared/draws.ts';
 import type { Alternative, BucketView } from '../../src/shared/records.ts';
 import { beginning } from '../../src/shared/visible.ts';
-import { creditCell } from '../common/creditBar.ts';
+import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';
 import { count, NOT_MEASURED, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
 import { term } from '../common/term.ts';
 import { verificationBadge } from '../common/verificationBadge.ts';
-import { basis, verdictWords } from './creditFact.ts';
+import { basis } from './creditFact.ts';
 import { equalAlternatives, worstMark, type Equal } from './equalAlternatives.ts';
 import { meanReturn } from './replayWords.ts';
 

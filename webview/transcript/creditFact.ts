@@ -1,14 +1,9 @@
 /** A message's one credit in the pane: its bar, what it says in words, what is behind it, and a button that settles it. */
-import { sentence, type Headline } from '../../src/shared/headline.ts';
-import { creditCell } from '../common/creditBar.ts';
+import type { Headline } from '../../src/shared/headline.ts';
+import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace, type Child } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';
 import { term } from '../common/term.ts';
-
-/** The sentence of a credit, as its own element: its tone goes with the verdict. */
-export function verdictWords(credit: Headline): HTMLElement {
-  return h('span', { class: `verdict verdict-${credit.verdict}` }, sentence(credit));
-}
 
 /** What is behind a credit: `[0.05, 0.80] · n 20 · effective n 8 · 24 calls`, the words of the glossary explained where asked for. */
 export function basis(credit: Headline, explained: boolean): readonly Child[] {

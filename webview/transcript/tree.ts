@@ -1,6 +1,7 @@
 /** The transcript tree: one tab stop, rows drawn only where they can be seen. */
-import type { MarkedRow, RowPlace, TranscriptLayout, TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
+import { WINDOW, type MarkedRow, type RowPlace, type TranscriptLayout, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
+import { RowWindows } from '../common/rowWindows.ts';
 import { carried, type Standing } from './carried.ts';
 import { Folds, type Folding } from './folds.ts';
 import { listenForKeys, placeOfWord, type TreeCommand } from './keys.ts';
@@ -8,10 +9,12 @@ import { Layout } from './layout.ts';
 import { Pointer } from './pointer.ts';
 import { mark, ROW_HEIGHT, rowElement, rowId, waitingElement } from './row.ts';
 import type { TreeEvents } from './treeEvents.ts';
-import { placesAhead, RowWindows } from './windows.ts';
+import { placesAhead } from './windows.ts';
 
 /** Rows drawn above and below what can be seen. */
 const MARGIN = 10;
+/** Windows of rows kept. */
+const WINDOWS_KEPT = 64;
 /** What is done with the row that has the keyboard, and so waits until it is here. */
 const ABOUT_THE_ROW: ReadonlySet<TreeCommand> = new Set(['open', 'close', 'select', 'replay', 'verify', 'report', 'link', 'compare', 'tokens']);
 /** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
@@ -20,7 +23,7 @@ const FIRST_ROWS = 'c3: first rows';
 export class TreeView {
   readonly element: HTMLElement;
   private readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
-  private readonly windows: RowWindows;
+  private readonly windows: RowWindows<MarkedRow>;
   private readonly events: TreeEvents;
   private readonly drawn = new Map<number, HTMLElement>();
   private readonly folded = new Folds();
@@ -45,7 +48,7 @@ export class TreeView {
   private seen: TranscriptTop | null = null;
 
   constructor(events: TreeEvents) {
-    this.windows = new RowWindows((revision, offset) => { events.ask(revision, offset); });
+    this.windows = new RowWindows(WINDOW, WINDOWS_KEPT, (revision, offset) => { events.ask(revision, offset); });
     this.events = events;
     this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.canvas);
     this.element.addEventListener('scroll', () => { this.onScroll(); });

@@ -2,11 +2,10 @@
 import { sentence } from '../../src/shared/headline.ts';
 import type { ReplayState } from '../../src/shared/transcriptProtocol.ts';
 import type { WhyLost, WhyMessage } from '../../src/shared/whyLost.ts';
-import { creditCell } from '../common/creditBar.ts';
+import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace } from '../common/dom.ts';
 import { oneLine, returnText, signed } from '../common/format.ts';
 import { copyAsWritten, shownText } from '../common/shownText.ts';
-import { verdictWords } from './creditFact.ts';
 import { difference } from './difference.ts';
 import { SettleControl } from './settle.ts';
 

@@ -89,6 +89,15 @@ describe('one credit per message', () => {
       const diagnosed = parseLine((await c3(folder, ['diagnose', '--run', run, '--json'])).stdout);
       const clearest = (at(diagnosed, 'clearest') as readonly (Document & { readonly message: number })[]).find((one) => one.message === message);
       assert.deepEqual(clearest === undefined ? null : numbersOf(clearest), numbersOf(shown), 'c3 diagnose --json');
+      const classified = parseLine((await c3(folder, ['taxonomy', '--run', run, '--json'])).stdout);
+      const cases = [...(at(classified, 'classes') as readonly unknown[]).map((one) => at(one, 'cases')), at(classified, 'allSucceeded', 'cases')].flat() as readonly { readonly message: number; readonly credit: unknown }[];
+      assert.ok(cases.length > 0);
+      const stored = withStore(folder, (store) => store.messages(cases.map((one) => one.message)));
+      const expected = new Map(stored.map((one) => [one.id, one.credit]));
+      for (const one of cases) {
+        const known = expected.get(one.message) ?? null;
+        assert.deepEqual(one.credit, known === null ? null : JSON.parse(JSON.stringify(headlineJson(known))), 'c3 taxonomy --json');
+      }
       // What was replayed before stays: nothing is dropped for what is newer.
       assert.ok(credit.n >= before.n && credit.effectiveN > before.effectiveN && credit.evaluatorCalls >= before.evaluatorCalls, JSON.stringify([before, credit]));
       before = credit;

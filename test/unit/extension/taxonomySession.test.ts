@@ -6,6 +6,7 @@ import { RememberedThresholds } from '../../../src/extension/taxonomyThresholds.
 import { C3Error } from '../../../src/shared/errors.ts';
 import { ALTERNATIVE_PREVIEW, type TaxonomyFromHost, type TaxonomyToHost } from '../../../src/shared/taxonomyProtocol.ts';
 import { currentLabel, labelProblem, NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type CaseLabel, type LabelParams, type TaxonomyParams, type TaxonomyView } from '../../../src/shared/taxonomy.ts';
+import { headline, setHeadline } from '../../support/headlines.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from './storeFixture.ts';
 
 const READY: TaxonomyToHost = { type: 'ready', filter: NO_FILTER, limit: 50 };
@@ -135,7 +136,10 @@ describe('the session of a taxonomy panel', () => {
 describe('a case', () => {
   it('shows bounded alternatives with their returns, the real one marked', (t) => {
     const { writer, tree } = scene(t);
+    const credit = headline(0.5);
+    setHeadline(writer.path, tree.plan, credit);
     const plans = caseDetail(writer, 1);
+    assert.deepEqual(plans.alternatives.map((one) => one.credit), [credit, null], 'the one credit of each message');
     assert.deepEqual(plans.alternatives.map(({ text, cut, real, returns }) => [text.length, cut, real, returns]), [[ALTERNATIVE_PREVIEW, false, true, [1, 0]], [ALTERNATIVE_PREVIEW, true, false, [1, null]]]);
     const { bucket } = addRequest(writer, tree.plan, ['typed'], [null]);
     const asked = caseDetail(writer, bucket);

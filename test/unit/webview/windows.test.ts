@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WINDOW, type MarkedRow } from '../../../src/shared/transcriptProtocol.ts';
-import { placesAhead, RowWindows } from '../../../webview/transcript/windows.ts';
+import { RowWindows } from '../../../webview/common/rowWindows.ts';
+import { placesAhead } from '../../../webview/transcript/windows.ts';
+
+const KEPT = 64;
 
 function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
   return Array.from({ length }, (_, position) => ({
@@ -11,7 +14,7 @@ function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
 
 test('a window is asked for once, when one of its rows is first needed', () => {
   const asked: number[] = [];
-  const windows = new RowWindows((_, offset) => asked.push(offset));
+  const windows = new RowWindows<MarkedRow>(WINDOW, KEPT, (_, offset) => asked.push(offset));
   windows.reset(1);
   assert.equal(windows.get(WINDOW + 5), undefined);
   assert.equal(windows.get(WINDOW + 6), undefined);
@@ -24,7 +27,7 @@ test('a window is asked for once, when one of its rows is first needed', () => {
 
 test('rows of an older layout are refused, and another layout is asked for anew', () => {
   const asked: (readonly [number, number])[] = [];
-  const windows = new RowWindows((revision, offset) => asked.push([revision, offset]));
+  const windows = new RowWindows<MarkedRow>(WINDOW, KEPT, (revision, offset) => asked.push([revision, offset]));
   windows.reset(1);
   windows.get(0);
   windows.reset(2);
@@ -38,7 +41,7 @@ test('rows of an older layout are refused, and another layout is asked for anew'
 
 test('of many windows the ones looked at last are kept', () => {
   let asked = 0;
-  const windows = new RowWindows(() => { asked++; });
+  const windows = new RowWindows<MarkedRow>(WINDOW, KEPT, () => { asked++; });
   windows.reset(1);
   windows.accept(1, 0, rows(0));
   for (let number = 1; number < 100; number++) {

@@ -1,17 +1,20 @@
-/** The rows that the page holds: windows asked for when first seen, dropped when the order changes. */
-import { PROBLEM_WINDOW, type ShownProblem } from '../../src/shared/episodesProtocol.ts';
-
-/** Windows kept; the one unused for longest goes first. */
-const KEPT = 48;
-
-export class ProblemWindows {
+/** The rows that a page holds of a long list: windows asked for when first seen, dropped when the order changes. */
+export class RowWindows<Row> {
+  private readonly size: number;
+  private readonly kept: number;
   private revision = -1;
-  private readonly windows = new Map<number, readonly ShownProblem[]>();
+  private readonly windows = new Map<number, readonly Row[]>();
   private readonly asked = new Set<number>();
   private readonly ask: (revision: number, offset: number) => void;
 
-  /** @param ask requests the window of rows that starts at an offset */
-  constructor(ask: (revision: number, offset: number) => void) {
+  /**
+   * @param size rows of one window
+   * @param kept windows kept; the one unused for longest is dropped first
+   * @param ask requests the window of rows that starts at an offset
+   */
+  constructor(size: number, kept: number, ask: (revision: number, offset: number) => void) {
+    this.size = size;
+    this.kept = kept;
     this.ask = ask;
   }
 
@@ -24,12 +27,12 @@ export class ProblemWindows {
   }
 
   /** Takes an answer; rows of an older order are ignored. */
-  accept(revision: number, offset: number, rows: readonly ShownProblem[]): boolean {
+  accept(revision: number, offset: number, rows: readonly Row[]): boolean {
     if (revision !== this.revision) return false;
     this.asked.delete(offset);
     this.windows.set(offset, rows);
     for (const oldest of this.windows.keys()) {
-      if (this.windows.size <= KEPT) break;
+      if (this.windows.size <= this.kept) break;
       this.windows.delete(oldest);
     }
     return true;
@@ -41,8 +44,8 @@ export class ProblemWindows {
   }
 
   /** The row, or undefined while its window is on the way. */
-  get(index: number): ShownProblem | undefined {
-    const offset = index - (index % PROBLEM_WINDOW);
+  get(index: number): Row | undefined {
+    const offset = index - (index % this.size);
     const rows = this.windows.get(offset);
     if (rows === undefined) {
       if (!this.asked.has(offset)) {
@@ -57,8 +60,8 @@ export class ProblemWindows {
   }
 
   /** The row when it is here; never asks for it. */
-  peek(index: number): ShownProblem | undefined {
-    const offset = index - (index % PROBLEM_WINDOW);
+  peek(index: number): Row | undefined {
+    const offset = index - (index % this.size);
     return this.windows.get(offset)?.[index - offset];
   }
 }
