@@ -293,10 +293,13 @@ export class EngineService {
 
   /** Writes what a run had trained after a step (the last unless given) into a new folder. @returns the folders to load @throws C3Error; CancelledError */
   async exportWeights(run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
-    return this.writing('export of weights', cancelled, (store) => this.exportHeld(store, run, step, format, out, cancelled));
+    const work = (store: StoreReader): Promise<readonly string[]> => this.exportFrom(store, run, step, format, out, cancelled);
+    // Weights that were not kept are rebuilt beside the store.
+    const kept = this.reading((store) => this.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id));
+    return kept ? this.readingOn(work) : this.writing('export of weights', cancelled, work);
   }
 
-  private exportHeld(store: StoreWriter, run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
+  private exportFrom(store: StoreReader, run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
     const { steps } = store.run(run);
     if (step !== null && step > steps) throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is none of them.`);
     const recipe = parseRecipe(store.runConfig(run), run);
@@ -305,7 +308,7 @@ export class EngineService {
       if (typeof lent === 'string') throw new C3Error('model', lent);
       return exportWeights(lent.runtime, snapshot, format, out, recipe.modelFolder);
     };
-    return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled)), work);
+    return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled), store), work);
   }
 
   /** Samples buckets of a run to be measured on, and stores them. @returns the sample's number @throws C3Error; CancelledError, keeping the complete buckets */
@@ -389,7 +392,7 @@ export class EngineService {
     });
   }
 
-  private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean): WeightsFinder {
-    return (snapshot) => this.weights.file({ store: this.writer(), run, recipe, snapshot, cancelled });
+  private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean, store?: StoreReader): WeightsFinder {
+    return (snapshot) => this.weights.file({ store: store ?? this.writer(), run, recipe, snapshot, cancelled });
   }
 }

@@ -70,7 +70,12 @@ export class Weights {
     return turn;
   }
 
-  private kept({ store, snapshot }: WeightsRequest): string | null {
+  /** Whether a snapshot's weights are had without rebuilding them. */
+  areKept(store: StoreReader, run: string, snapshot: string): boolean {
+    return this.kept({ store, snapshot }) !== null || (store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0) <= 0;
+  }
+
+  private kept({ store, snapshot }: Pick<WeightsRequest, 'store' | 'snapshot'>): string | null {
     const recorded = store.snapshots(snapshot).flatMap(({ file }) => file ?? []);
     // A workspace may have been moved, and rebuilt weights stand in no row.
     const beside = SNAPSHOT_NAME.test(snapshot) ? [snapshotFile(this.folder, snapshot)] : [];

@@ -93,6 +93,8 @@ export class StoreAccess {
     this.watcher = workspace.createFileSystemWatcher(new RelativePattern(Uri.file(dirname(path)), `${basename(path)}*`));
     // Reading a store writes files beside it, too: views drawn anew for nothing would take the menu of a row from under the pointer.
     const look = (uri: Uri): void => {
+      // Such a reader sees no change, and half of one would be damage.
+      if (this.open?.fixed === true) this.close();
       const version = /-(?:wal|shm)$/u.test(uri.fsPath) ? this.version() : null;
       if (version === null || version !== this.told) this.touch();
     };

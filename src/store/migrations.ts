@@ -11,7 +11,7 @@ import { PROBLEMS } from './problems.ts';
 import { QUESTIONS } from './questions.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
-import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connect, notAStore, storeError } from './sqlite.ts';
+import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connectForReading, notAStore, storeError } from './sqlite.ts';
 import type { Connection } from './sqlite.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
@@ -43,7 +43,7 @@ export function inspect(path: string, latest: number = MIGRATIONS.length): FileK
   }
   refuseStranger(path, header.readInt32BE(APPLICATION_ID_OFFSET), header.readInt32BE(USER_VERSION_OFFSET), latest);
   if (sizeOf(`${path}-wal`) > 0) {
-    const db = connect(path, 'read');
+    const { db } = connectForReading(path);
     try {
       refuseStranger(path, numberOf(db, 'application_id'), versionOf(db), latest);
     } catch (error) {

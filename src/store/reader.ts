@@ -21,7 +21,7 @@ import { searchReaders } from './readSearch.ts';
 import { stepReaders } from './readSteps.ts';
 import { outlineReaders, treeReader } from './readTrees.ts';
 import { accountReader } from './runAccounts.ts';
-import { connect, loadSqlite, translate } from './sqlite.ts';
+import { connectForReading, loadSqlite, translate } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import type { StoreReader } from './types.ts';
 
@@ -45,20 +45,21 @@ export function openStoreForReading(path: string): StoreReader {
   if (inspect(absolute) !== 'store') {
     throw new C3Error('store', `There is no store at ${absolute} yet: start a run first, or point --store at one.`);
   }
-  const session: Session = { db: connect(absolute, 'read'), path: absolute };
+  const { db, fixed } = connectForReading(absolute);
+  const session: Session = { db, path: absolute };
   try {
     const version = translate(absolute, () => versionOf(session.db));
     if (version < MIGRATIONS.length) {
       throw new OlderStoreError(absolute, version);
     }
-    return readersOf(session, () => { session.db.close(); });
+    return { ...readersOf(session, () => { db.close(); }), fixed };
   } catch (error) {
-    session.db.close();
+    db.close();
     throw error;
   }
 }
 
-/** All reading functions on a connection. */
+/** All reading functions on a connection that sees what is written. */
 export function readersOf(session: Session, close: () => void): StoreReader {
   return translate(session.path, () => {
     const treeOf = treeReader(session);
@@ -66,6 +67,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
     const continuationOf = continuationReader(session);
     return {
       path: session.path,
+      fixed: false,
       ...runReaders(session),
       ...runCreditReaders(session),
       ...iterationReaders(session),

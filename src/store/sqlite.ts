@@ -1,6 +1,7 @@
 /** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
-import { closeSync } from 'node:fs';
+import { closeSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import type Database from 'better-sqlite3';
 import { createNew } from '../files/newFile.ts';
 import { C3Error, messageOf, type ErrorAction } from '../shared/errors.ts';
@@ -11,6 +12,13 @@ export type Connection = Database.Database;
 export interface Session {
   readonly db: Connection;
   readonly path: string;
+}
+
+/** A connection that only reads. */
+export interface ReadingConnection {
+  readonly db: Connection;
+  /** Whether the file is taken for one that nobody changes: it lies where nothing can be written. */
+  readonly fixed: boolean;
 }
 
 const OLDEST_NODE = 22;
@@ -29,12 +37,50 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
     try {
       // In a CommonJS bundle import.meta.url is empty and __filename is there; in a module it is the other way round.
       const here = typeof __filename === 'string' ? __filename : import.meta.url;
-      loaded = createRequire(here)('better-sqlite3') as typeof Database;
+      loaded = withAddresses(() => createRequire(here)('better-sqlite3') as typeof Database);
     } catch (error) {
       throw new C3Error('store', `SQLite could not be loaded on ${process.platform}-${process.arch} (${oneLine(error)}): reinstall the package for this platform.`, { cause: error });
     }
   }
   return loaded;
+}
+
+/** Loads the native module with SQLite's file addresses, which it asks for once, of the environment: only they can say that a file does not change. */
+function withAddresses(load: () => typeof Database): typeof Database {
+  const before = process.env[ADDRESSES];
+  process.env[ADDRESSES] = '1';
+  try {
+    const Sqlite = load();
+    // The module's native part is loaded by the first connection.
+    new Sqlite(':memory:').close();
+    return Sqlite;
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(process.env, ADDRESSES);
+    else process.env[ADDRESSES] = before;
+  }
+}
+
+const ADDRESSES = 'SQLITE_USE_URI';
+
+/**
+ * Opens a store that is there for reading, also where nothing can be written: SQLite then cannot make the index of the write-ahead log,
+ * and needs none where there is no log.
+ * @throws C3Error('store') for a log that would have to be folded in first
+ */
+export function connectForReading(path: string): ReadingConnection {
+  const db = connect(path, 'read');
+  try {
+    // The first look at the file is what fails.
+    db.pragma('schema_version');
+    return { db, fixed: false };
+  } catch (error) {
+    db.close();
+    if (!/^SQLITE_(?:CANTOPEN|READONLY)/.test(codeOf(error) ?? '')) throw storeError(path, error);
+    const log = ['-wal', '-journal'].map((suffix) => path + suffix).find((beside) => (statSync(beside, { throwIfNoEntry: false })?.size ?? 0) > 0);
+    if (log === undefined) return { db: open(path, `${pathToFileURL(path).href}?immutable=1`, 'read'), fixed: true };
+    const problem = `The store ${path} lies in a folder that cannot be written and has a log beside it (${log}) that must be folded in before it can be read`;
+    throw new C3Error('store', `${problem}: copy both files to a folder that can be written, and name the copy with --store (in VS Code the setting c3.store.path).`, { cause: error, action: CHOOSE_PLACE });
+  }
 }
 
 /**
@@ -43,10 +89,14 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
  * umask says: SQLite gives its log and its index the same mode.
  */
 export function connect(path: string, mode: 'read' | 'write'): Connection {
-  const Sqlite = loadSqlite();
   if (mode === 'write') makePrivate(path);
+  return open(path, path, mode);
+}
+
+function open(path: string, address: string, mode: 'read' | 'write'): Connection {
+  const Sqlite = loadSqlite();
   const options = { readonly: mode === 'read', fileMustExist: mode === 'read', timeout: BUSY_MILLISECONDS };
-  const db = translate(path, () => new Sqlite(path, options));
+  const db = translate(path, () => new Sqlite(address, options));
   try {
     return translate(path, () => {
       db.pragma('trusted_schema = OFF');

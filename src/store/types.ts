@@ -19,6 +19,8 @@ export type { StoredEvaluation } from '../shared/evaluations.ts';
  */
 export interface StoreReader {
   readonly path: string;
+  /** Whether the file was opened as one that nobody changes; where somebody did, it is to be opened anew. */
+  readonly fixed: boolean;
 
   /** The run. @throws C3Error('input') when there is none of this id */
   run(id: string): RunRecord;
