@@ -12,7 +12,8 @@ export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
  *
  * The credit is Q(a) - V(h): the message's expected return less that of the policy's own messages in its context, by leave-one-out over each bucket
  * (C3, eq. 13 to 15). The value is the mean difference over all pairs of a draw and a stream, buckets weighted by their independent units. The interval
- * is a betting confidence sequence over these units (see betting.ts). n counts distinct results on both sides.
+ * is a betting confidence sequence over these units (see betting.ts). n counts distinct results on both sides; of a message that ends the episode, its
+ * own result and every draw that it is compared with, since equal texts then have one result but are draws of their own.
  * @returns by key; alternatives without an unmasked return are left out
  */
 export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
@@ -58,8 +59,10 @@ function spanOf({ buckets, range }: CreditPool): number | null {
 /** Which results of a pool are the same: those of equal messages that drew equal numbers. */
 class ResultNames {
   private readonly names = new Map<PoolResult, number>();
+  private readonly terminal: boolean;
 
   constructor({ buckets, terminal }: CreditPool) {
+    this.terminal = terminal;
     const known = new Map<string, number>();
     let next = 0;
     for (const { id, members } of buckets) {
@@ -80,8 +83,10 @@ class ResultNames {
     const seen = new Set<number>();
     let evaluatorCalls = 0;
     let reused = 0;
+    let drawn = 0;
     for (const bucket of buckets) {
       const { own, draws } = membersOf(bucket, key);
+      drawn += draws.length;
       for (const { results } of [...own, ...draws.filter((draw) => draw.key !== key || !own.includes(draw))]) {
         for (const result of results) {
           evaluatorCalls += result.evaluatorCalls;
@@ -92,7 +97,7 @@ class ResultNames {
         }
       }
     }
-    return { n: seen.size, evaluatorCalls, reused };
+    return { n: this.terminal ? 1 + drawn : seen.size, evaluatorCalls, reused };
   }
 }
 

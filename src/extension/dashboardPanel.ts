@@ -7,7 +7,7 @@ import type { Phase, RunRecord } from '../shared/records.ts';
 import { shownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
-import { showTab, tabsOfPanel } from './keptTabs.ts';
+import { bringBack, tabsOfPanel } from './keptTabs.ts';
 import { report } from './report.ts';
 import { RunOutcomes } from './runOutcomes.ts';
 import type { Services } from './services.ts';
@@ -93,9 +93,8 @@ export class Dashboard {
   /** Shows the tab that was kept over a reload instead of a second one. */
   private async bringBack(tab: Tab, wanted: Shown): Promise<void> {
     this.wanted = wanted;
-    if (await showTab(tab)) return;
+    if (await bringBack(tab)) return;
     this.wanted = null;
-    await window.tabGroups.close(tab);
     this.create(wanted);
   }
 

@@ -1,11 +1,13 @@
 /** The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it. */
-import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
+import { commands, ViewColumn, window, type Tab, type WebviewPanel } from 'vscode';
 import { FILTER_NAME_LIMIT, isEpisodesState, isEpisodesToHost, type EpisodesFromHost, type EpisodesToHost } from '../shared/episodesProtocol.ts';
 import { shownStatus } from '../shared/runStatus.ts';
 import type { TranscriptTarget } from '../shared/transcriptProtocol.ts';
 import { Disposables } from './disposables.ts';
 import { EpisodesSession, type ProblemClasses } from './episodesSession.ts';
+import { bringBack, tabsOfPanel } from './keptTabs.ts';
 import type { ListKeeper } from './modelFolders.ts';
+import { report } from './report.ts';
 import type { Services } from './services.ts';
 import { isBeingWritten } from './storeOwner.ts';
 import { webviewFolder, WebviewDoor } from './webviewDoor.ts';
@@ -21,11 +23,20 @@ export interface EpisodesParts {
   readonly openTranscript: (target: TranscriptTarget, message: number, beside: boolean) => void;
 }
 
+/** What a panel is opened with. */
+interface Opening {
+  /** Null: the run looked at last, or the newest. */
+  readonly run: string | null;
+  readonly note: string | null;
+}
+
 export class Episodes {
   private readonly services: Services;
   private readonly parts: EpisodesParts;
   private panel: WebviewPanel | null = null;
   private session: EpisodesSession | null = null;
+  /** What a tab that is being brought back shall show; null for what it showed. */
+  private wanted: Opening | null = null;
 
   constructor(services: Services, parts: EpisodesParts) {
     this.services = services;
@@ -47,17 +58,38 @@ export class Episodes {
       this.panel.reveal();
       return;
     }
-    const panel = window.createWebviewPanel(EPISODES_VIEW, 'Episodes', ViewColumn.Active, { enableScripts: true, localResourceRoots: [webviewFolder(this.services.extensionUri)] });
-    this.adopt(panel, run, note);
+    const [kept] = tabsOfPanel(EPISODES_VIEW);
+    if (kept === undefined) this.create({ run, note });
+    else void this.bringBack(kept, { run, note }).catch((error: unknown) => report(error, this.services.log));
   }
 
   /** Brings the panel back after a reload. */
   restore(panel: WebviewPanel, state: unknown): void {
-    if (this.panel === null) this.adopt(panel, isEpisodesState(state) ? state.run : null, null);
-    else panel.dispose();
+    if (this.panel !== null) {
+      panel.dispose();
+      return;
+    }
+    const { wanted } = this;
+    this.wanted = null;
+    this.adopt(panel, { run: wanted?.run ?? (isEpisodesState(state) ? state.run : null), note: wanted?.note ?? null });
   }
 
-  private adopt(panel: WebviewPanel, run: string | null, note: string | null): void {
+  /** Shows the tab that was kept over a reload instead of a second one. */
+  private async bringBack(tab: Tab, wanted: Opening): Promise<void> {
+    this.wanted = wanted;
+    if (await bringBack(tab)) return;
+    this.wanted = null;
+    this.create(wanted);
+  }
+
+  private create(opening: Opening): void {
+    this.adopt(window.createWebviewPanel(EPISODES_VIEW, 'Episodes', ViewColumn.Active, {
+      enableScripts: true,
+      localResourceRoots: [webviewFolder(this.services.extensionUri)],
+    }), opening);
+  }
+
+  private adopt(panel: WebviewPanel, { run, note }: Opening): void {
     const { services, parts } = this;
     const disposables = new Disposables();
     const session = new EpisodesSession(run, note, {

@@ -9,8 +9,18 @@ export function tabsOfPanel(viewType: string): readonly Tab[] {
   return window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(({ input }) => input instanceof TabInputWebview && input.viewType.endsWith(viewType));
 }
 
+/**
+ * Shows the tab of a kind of panel that was kept over a reload, instead of a second one beside it.
+ * @returns false where it cannot be shown: it is closed then
+ */
+export async function bringBack(tab: Tab): Promise<boolean> {
+  if (await showTab(tab)) return true;
+  await window.tabGroups.close(tab);
+  return false;
+}
+
 /** Shows a tab, so that the editor brings its panel back. @returns false where the editor has no way to it */
-export async function showTab(tab: Tab): Promise<boolean> {
+async function showTab(tab: Tab): Promise<boolean> {
   const group = GROUPS[tab.group.viewColumn - 1];
   const index = tab.group.tabs.indexOf(tab);
   if (group === undefined || index < 0) return false;

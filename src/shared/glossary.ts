@@ -15,7 +15,7 @@ export const GLOSSARY = {
   },
   n: {
     name: 'n',
-    meaning: 'How many distinct results are behind the number. The result of an equal message on an equal stream is the same one, and counts once.',
+    meaning: 'How many distinct results are behind the number. The result of an equal message on an equal stream is the same one, and counts once; of messages that end the episode, each that was drawn counts.',
   },
   effectiveN: {
     name: 'effective n',

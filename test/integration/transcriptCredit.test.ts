@@ -123,6 +123,7 @@ scenario('where nothing is decided the clearest candidate is called so, and what
   assert.ok((await words(why)).includes(`To be sure: ${sentence(lost.credit)}`));
   await why.getByRole('button', { name: `Settle with about ${String(lost.credit.more)} replays` }).waitFor();
   const other = await openQuestion(workbench, never);
+  assert.equal(await workbench.tab('Episodes').count(), 1, 'the tab that was kept over the reload is shown again');
   await other.locator('.why').getByText('No message of this episode was compared with others yet.').waitFor();
   assertQuiet(workbench);
 });

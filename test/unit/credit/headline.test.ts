@@ -139,6 +139,21 @@ test('designs: blocks share no draw and no stream; branches of one first message
   assert.deepEqual([evidenceOf(pairs, '0', false)?.units, evidenceOf(pairs, '0', false)?.assignments.length], [6, 1]);
 });
 
+test('of messages that end the episode each draw counts, so that n is never below effective n', () => {
+  const drawn = (key: string, value: number): PoolMember => ({ key, drawn: true, results: [{ stream: 0, source: 'end', value, evaluatorCalls: 0 }] });
+  const found = of(poolOf([bucket(1, drawn('a', 0), drawn('b', 1)), bucket(2, { ...drawn('a', 0), drawn: false }, drawn('b', 1), drawn('b', 1), drawn('c', 1))], true), 'a');
+  assert.deepEqual([found.n, found.effectiveN, found.reused], [5, 4, 3], 'its own result and four draws, of which three say b');
+  for (let seed = 0; seed < 200; seed++) {
+    const numbers = new Numbers(61, seed);
+    const context = tabular(numbers, seed);
+    const terminal = seed % 2 === 0;
+    const buckets = terminal
+      ? [playTerminal(numbers, context, 1, null, 4), playTerminal(numbers, context, 2, 0, 8)]
+      : [play(numbers, context, 1, null, { draws: 4, streams: 4, independent: true }), play(numbers, context, 2, 0, { draws: 3, streams: 8 }), play(numbers, context, 3, 0, { draws: 6, streams: 6, paired: true })];
+    for (const [key, credit] of headlinesOf(poolOf(buckets, terminal))) assert.ok(credit.n >= credit.effectiveN, `${String(seed)} ${key} ${String(credit.n)} ${String(credit.effectiveN)}`);
+  }
+});
+
 test('what it would take: nothing to go by promises no end, a clear difference a near one', () => {
   const same = of(poolOf([bucket(1, member('a', [1, 0, 1, 0], false), member('b', [1, 0, 1, 0]), member('c', [1, 0, 1, 0]))]), 'a');
   assert.deepEqual([same.value, same.verdict, same.more], [0, 'undecided', null]);

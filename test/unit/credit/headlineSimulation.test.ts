@@ -9,7 +9,8 @@ import { replaysToSettle } from '../../../src/credit/settle.ts';
 import type { PoolBucket } from '../../../src/shared/creditPool.ts';
 import { certain, drawText, Numbers, play, playTerminal, poolOf, returned, tabular, trueCredit, type Tabular } from './tabular.ts';
 
-const CONTEXTS = 2000;
+/** So many that 2,000 are left without those where nothing is compared. */
+const CONTEXTS = 2300;
 const NULL_CONTEXTS = 500;
 
 type Scene = (numbers: Numbers, context: Tabular, asked: number) => { readonly buckets: readonly PoolBucket[]; readonly asked: number; readonly terminal?: boolean };
@@ -53,7 +54,7 @@ test('the interval at nominal 95 % covers the true credit of at least 94 % of 2,
   }
   const all = [...covered.values()].reduce((sum, { hits, of }) => ({ hits: sum.hits + hits, of: sum.of + of }), { hits: 0, of: 0 });
   t.diagnostic(`covered ${(100 * (all.hits / all.of)).toFixed(2)} % of ${String(all.of)}; ${[...covered].map(([name, { hits, of }]) => `${name}: ${(100 * (hits / of)).toFixed(1)} %`).join(', ')}`);
-  assert.ok(all.of > 0.8 * CONTEXTS && all.hits / all.of >= 0.94);
+  assert.ok(all.of >= 2000 && all.hits / all.of >= 0.94);
   for (const [name, { hits, of }] of covered) assert.ok(hits / of >= 0.94, name);
   assert.ok(wrong <= 0.05 * all.of);
 });
