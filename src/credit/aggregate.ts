@@ -1,5 +1,6 @@
 /** The return of an alternative: the mean over its replays (C3 eq. 11). */
 import { C3Error } from '../shared/errors.ts';
+import { isReturn, RETURN_WORDS } from '../shared/returns.ts';
 import { mean } from './describe.ts';
 
 export interface Aggregate {
@@ -19,18 +20,18 @@ export interface Estimate {
 
 /**
  * The returns that exist, in order; null stands for a failed evaluation, which is no return of 0.
- * @throws C3Error('input') for a return that is not finite
+ * @throws C3Error('input') for a return beyond MAX_RETURN
  */
 export function unmasked(returns: readonly (number | null)[]): number[] {
   const kept = returns.filter((value) => value !== null);
-  const wrong = kept.find((value) => !Number.isFinite(value));
-  if (wrong !== undefined) throw new C3Error('input', `A return is ${wrong}; give a finite number, or null where the evaluator failed.`);
+  const wrong = kept.find((value) => !isReturn(value));
+  if (wrong !== undefined) throw new C3Error('input', `A return is ${wrong}; give ${RETURN_WORDS}, or null where the evaluator failed.`);
   return kept;
 }
 
 /**
  * Mean return of one alternative, masked returns left out.
- * @throws C3Error('input') for a return that is not finite
+ * @throws C3Error('input') for a return beyond MAX_RETURN
  */
 export function aggregate(returns: readonly (number | null)[]): Aggregate {
   const kept = unmasked(returns);

@@ -5,6 +5,7 @@ import type { EstimatorName } from '../shared/runNames.ts';
 import { aggregate, unmasked, type Aggregate, type Estimate } from './aggregate.ts';
 import { fullMean } from './fullMean.ts';
 import { differenceInterval } from './interval.ts';
+import { samplesOfOthers } from './leftOut.ts';
 import { leaveOneOut } from './loo.ts';
 
 /** One alternative: the return of each replay, null where the evaluator failed, and the calls that they cost. */
@@ -35,7 +36,7 @@ export function estimate(alternatives: readonly Pick<Aggregate, 'mean' | 'count'
  * return: its interval is wide but defined for binary returns, and null otherwise. n and evaluatorCalls are those of the whole bucket,
  * since all of it stands behind each credit. A lone alternative has credit 0 and no interval.
  * @returns in order; null for an alternative without an unmasked return
- * @throws C3Error('input') for a return that is not finite or a wrong number of calls
+ * @throws C3Error('input') for a return beyond MAX_RETURN or a wrong number of calls
  */
 export function creditBucket(alternatives: readonly CreditInput[], estimator: EstimatorName): (Credit | null)[] {
   const samples = alternatives.map(({ returns }) => unmasked(returns));
@@ -45,12 +46,12 @@ export function creditBucket(alternatives: readonly CreditInput[], estimator: Es
     alternatives.map(({ returns }) => aggregate(returns)),
     estimator,
   );
+  const others = samplesOfOthers(samples);
   return estimates.map((found, index) => {
     if (found === null) return null;
     const own = samples[index] ?? [];
-    const others = samples.flatMap((sample, other) => (other === index ? [] : sample));
-    const interval = differenceInterval(own, others);
-    const scale = estimator === 'loo' ? 1 : others.length / n;
+    const interval = differenceInterval(own, others[index] ?? []);
+    const scale = estimator === 'loo' ? 1 : (n - own.length) / n;
     const scaled = (bound: number | null): number | null => (bound === null ? null : bound * scale);
     return {
       estimator,

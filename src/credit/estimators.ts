@@ -4,6 +4,7 @@ import type { Credit } from '../shared/records.ts';
 import { aggregate, unmasked, type Aggregate, type Estimate } from './aggregate.ts';
 import { creditBucket, estimate, type CreditInput } from './creditBucket.ts';
 import { differenceInterval, meanInterval, weightedDifferenceInterval, type DifferenceInterval } from './interval.ts';
+import { samplesOfOthers, type Sample } from './leftOut.ts';
 import { episodeLeaveOneOut, episodeMean } from './magrpo.ts';
 import { againstValue } from './mappo.ts';
 import { valueAssisted, valueOnly, type ValuedAlternative } from './valueAssisted.ts';
@@ -65,11 +66,10 @@ export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Cr
   // For its check of the calls, and what they and the returns come to.
   const [shared] = creditBucket(group.alternatives, 'loo').filter((credit) => credit !== null);
   const samples = group.alternatives.map(({ returns }) => unmasked(returns));
+  const others = samplesOfOthers(samples);
   return estimateGroup(group, estimator).map((found, index) => {
     if (found === null || shared === undefined) return null;
-    const own = samples[index] ?? [];
-    const others = samples.flatMap((sample, other) => (other === index ? [] : sample));
-    const { low, high, method } = boundsOf(found.credit, own, others, estimator, group.alpha ?? 1);
+    const { low, high, method } = boundsOf(found.credit, samples[index] ?? [], others[index] ?? [], estimator, group.alpha ?? 1);
     return { estimator, value: found.credit, low, high, n: shared.n, evaluatorCalls: shared.evaluatorCalls, interval: method };
   });
 }
@@ -78,12 +78,13 @@ type Bounds = Pick<DifferenceInterval, 'low' | 'high' | 'method'>;
 
 const NO_BOUNDS: Bounds = { low: null, high: null, method: 'none' };
 
-function boundsOf(credit: number, own: readonly number[], others: readonly number[], estimator: Exclude<CreditEstimator, 'loo' | 'full_mean'>, alpha: number): Bounds {
+function boundsOf(credit: number, own: readonly number[], others: Sample, estimator: Exclude<CreditEstimator, 'loo' | 'full_mean'>, alpha: number): Bounds {
+  const n = 'n' in others ? others.n : others.length;
   switch (estimator) {
     case 'magrpo':
-      return scaled(differenceInterval(own, others), others.length / (own.length + others.length));
+      return scaled(differenceInterval(own, others), n / (own.length + n));
     case 'magrpo_rloo':
-      return scaled(differenceInterval(own, others), others.length / (own.length + others.length - 1));
+      return scaled(differenceInterval(own, others), n / (own.length + n - 1));
     case 'mappo':
       return shifted(meanInterval(own), credit);
     case 'value_assisted':

@@ -2,7 +2,8 @@
 import { C3Error } from '../shared/errors.ts';
 import type { Interval } from '../shared/records.ts';
 import { openStream, uniform } from './counter.ts';
-import { hasSpread, mean, squaredDeviations } from './describe.ts';
+import { hasSpread, mean } from './describe.ts';
+import { momentsOf, scaledSample, type Sample } from './leftOut.ts';
 import { studentTQuantile } from './studentT.ts';
 
 export const LEVEL = 0.95;
@@ -54,35 +55,34 @@ export function newcombe(successes: number, n: number, otherSuccesses: number, o
  * Welch's t interval of a difference of two means, first - second, with unequal variances and Satterthwaite's degrees of freedom.
  * @returns null where either side is empty; null bounds unless both sides have at least two values that differ
  */
-export function welch(first: readonly number[], second: readonly number[]): Interval | null {
-  if (first.length === 0 || second.length === 0) return null;
-  const value = mean(first) - mean(second);
-  const n = first.length + second.length;
-  if (!hasSpread(first) || !hasSpread(second)) return { value, low: null, high: null, n };
-  const [a, b] = [first, second].map((side) => squaredDeviations(side) / (side.length - 1) / side.length);
-  if (a === undefined || b === undefined) return null;
+export function welch(one: Sample, other: Sample): Interval | null {
+  const [first, second] = [momentsOf(one), momentsOf(other)];
+  if (first.n === 0 || second.n === 0) return null;
+  const value = first.mean - second.mean;
+  const n = first.n + second.n;
+  const unknown = { value, low: null, high: null, n };
+  if (!first.spread || !second.spread) return unknown;
+  const [a, b] = [first.squares / (first.n - 1) / first.n, second.squares / (second.n - 1) / second.n];
+  // Squares of tiny deviations are too small for a number.
+  if (a + b === 0) return unknown;
   // Shares, not squares of variances: those could leave the number range.
   const share = a / (a + b);
-  const degrees = 1 / (share ** 2 / (first.length - 1) + (1 - share) ** 2 / (second.length - 1));
+  const degrees = 1 / (share ** 2 / (first.n - 1) + (1 - share) ** 2 / (second.n - 1));
   const reach = studentTQuantile((1 + LEVEL) / 2, degrees) * Math.sqrt(a + b);
   return { value, low: value - reach, high: value + reach, n };
 }
-
-const isBinary = (value: number): boolean => value === 0 || value === 1;
-const successes = (side: readonly number[]): number => side.filter((value) => value === 1).length;
 
 /**
  * The interval of a mean: Wilson's where all values are 0 or 1, Student's t otherwise.
  * @returns null without values; null bounds for values that are not binary and fewer than two or all equal
  */
-export function meanInterval(values: readonly number[]): DifferenceInterval | null {
-  const n = values.length;
-  if (n === 0) return null;
-  if (values.every(isBinary)) {
-    const interval = wilson(successes(values), n);
+export function meanInterval(values: Sample): DifferenceInterval | null {
+  const sample = momentsOf(values);
+  if (sample.successes !== null) {
+    const interval = wilson(sample.successes, sample.n);
     return interval === null ? null : { ...interval, method: 'wilson' };
   }
-  const interval = student(values);
+  const interval = student(sample);
   return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'student' };
 }
 
@@ -90,12 +90,11 @@ export function meanInterval(values: readonly number[]): DifferenceInterval | nu
  * Student's t interval of a mean.
  * @returns null without values; null bounds for fewer than two or all equal
  */
-export function student(values: readonly number[]): Interval | null {
-  const n = values.length;
+export function student(values: Sample): Interval | null {
+  const { n, mean: value, squares, spread } = momentsOf(values);
   if (n === 0) return null;
-  const value = mean(values);
-  if (!hasSpread(values)) return { value, low: null, high: null, n };
-  const reach = studentTQuantile((1 + LEVEL) / 2, n - 1) * Math.sqrt(squaredDeviations(values) / (n - 1) / n);
+  if (!spread || squares === 0) return { value, low: null, high: null, n };
+  const reach = studentTQuantile((1 + LEVEL) / 2, n - 1) * Math.sqrt(squares / (n - 1) / n);
   return { value, low: value - reach, high: value + reach, n };
 }
 
@@ -105,29 +104,30 @@ export function student(values: readonly number[]): Interval | null {
  * @param weight in [0, 1]; 0 leaves the second sample out
  * @returns null where the first side is empty, or the second and it counts
  */
-export function weightedDifferenceInterval(first: readonly number[], second: readonly number[], weight: number): DifferenceInterval | null {
-  if (weight === 0) return meanInterval(first);
-  if (weight === 1) return differenceInterval(first, second);
-  if (!first.every(isBinary) || !second.every(isBinary)) {
-    const interval = welch(first, second.map((value) => value * weight));
+export function weightedDifferenceInterval(one: Sample, other: Sample, weight: number): DifferenceInterval | null {
+  if (weight === 0) return meanInterval(one);
+  if (weight === 1) return differenceInterval(one, other);
+  const [first, second] = [momentsOf(one), momentsOf(other)];
+  if (first.successes === null || second.successes === null) {
+    const interval = welch(first, scaledSample(other, weight));
     return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'welch' };
   }
-  const one = wilson(successes(first), first.length);
-  const other = wilson(successes(second), second.length);
-  if (one === null || other === null) return null;
-  const value = one.value - weight * other.value;
-  const below = Math.hypot(one.value - (one.low ?? 0), weight * ((other.high ?? 1) - other.value));
-  const above = Math.hypot((one.high ?? 1) - one.value, weight * (other.value - (other.low ?? 0)));
-  return { value, low: value - below, high: value + above, n: one.n + other.n, method: 'newcombe' };
+  const [own, rest] = [wilson(first.successes, first.n), wilson(second.successes, second.n)];
+  if (own === null || rest === null) return null;
+  const value = own.value - weight * rest.value;
+  const below = Math.hypot(own.value - (own.low ?? 0), weight * ((rest.high ?? 1) - rest.value));
+  const above = Math.hypot((own.high ?? 1) - own.value, weight * (rest.value - (rest.low ?? 0)));
+  return { value, low: value - below, high: value + above, n: own.n + rest.n, method: 'newcombe' };
 }
 
 /**
  * The interval of the difference of two samples of returns, first - second: Newcombe's where all returns are 0 or 1, Welch's otherwise.
  * @returns null where either side is empty
  */
-export function differenceInterval(first: readonly number[], second: readonly number[]): DifferenceInterval | null {
-  const binary = first.every(isBinary) && second.every(isBinary);
-  const interval = binary ? newcombe(successes(first), first.length, successes(second), second.length) : welch(first, second);
+export function differenceInterval(one: Sample, other: Sample): DifferenceInterval | null {
+  const [first, second] = [momentsOf(one), momentsOf(other)];
+  const binary = first.successes !== null && second.successes !== null;
+  const interval = binary ? newcombe(first.successes, first.n, second.successes, second.n) : welch(first, second);
   if (interval === null) return null;
   return { ...interval, method: interval.low === null ? 'none' : binary ? 'newcombe' : 'welch' };
 }

@@ -1,5 +1,14 @@
 /** C3's estimator: an alternative against the count-weighted mean of the others (eq. 13 to 15). */
 import type { Aggregate, Estimate } from './aggregate.ts';
+import { leftOut, MOST_AFRESH } from './leftOut.ts';
+
+/** Returns of some alternatives, added up. */
+interface Sum {
+  readonly weighted: number;
+  readonly count: number;
+}
+
+const NOTHING: Sum = { weighted: 0, count: 0 };
 
 /**
  * Leave-one-out baseline b_-j = sum over i != j of c_i R_i / sum over i != j of c_i, and credit A_j = R_j - b_-j.
@@ -10,17 +19,25 @@ import type { Aggregate, Estimate } from './aggregate.ts';
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
+  const sums = alternatives.map(({ mean, count }): Sum => (mean === null ? NOTHING : { weighted: count * mean, count }));
+  const others = sums.length ** 2 > MOST_AFRESH ? leftOut(sums, joined, NOTHING) : sums.map((_, index) => sumOfOthers(sums, index));
   return alternatives.map((alternative, index) => {
     if (alternative.mean === null || alternative.count === 0) return null;
-    let weighted = 0;
-    let count = 0;
-    // Summed afresh for each alternative: subtracting it from a total would lose digits.
-    for (const [other, { mean, count: weight }] of alternatives.entries()) {
-      if (other === index || mean === null) continue;
-      weighted += weight * mean;
-      count += weight;
-    }
+    const { weighted, count } = others[index] ?? NOTHING;
     const baseline = count === 0 ? alternative.mean : weighted / count;
     return { baseline, credit: alternative.mean - baseline };
   });
+}
+
+const joined = (one: Sum, other: Sum): Sum => ({ weighted: one.weighted + other.weighted, count: one.count + other.count });
+
+/** Added up afresh: subtracting from a total would lose digits. */
+function sumOfOthers(sums: readonly Sum[], index: number): Sum {
+  let [weighted, count] = [0, 0];
+  for (let other = 0; other < sums.length; other++) {
+    if (other === index) continue;
+    weighted += sums[other]?.weighted ?? 0;
+    count += sums[other]?.count ?? 0;
+  }
+  return { weighted, count };
 }

@@ -1,15 +1,16 @@
 /** MAPPO's credit: a return against a learned value, and generalised advantage estimation along an episode (C3 appendix H; reference section 4.1). */
 import { C3Error } from '../shared/errors.ts';
+import { isReturn, RETURN_WORDS } from '../shared/returns.ts';
 import type { Aggregate, Estimate } from './aggregate.ts';
 
 /**
  * An alternative against the value of its context: b = V(h), A_j = R_j - V(h) (C3 appendix I).
  * @param value what the value head says of the context
  * @returns one estimate per alternative, in order; null for one without a return
- * @throws C3Error('input') for a value that is not finite
+ * @throws C3Error('input') for a value beyond MAX_RETURN
  */
 export function againstValue(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[], value: number): (Estimate | null)[] {
-  if (!Number.isFinite(value)) throw new C3Error('input', `The value of the context is ${value}; give a finite number.`);
+  if (!isReturn(value)) throw new C3Error('input', `The value of the context is ${value}; give ${RETURN_WORDS}.`);
   return alternatives.map(({ mean, count }) => (mean === null || count === 0 ? null : { baseline: value, credit: mean - value }));
 }
 

@@ -1,5 +1,6 @@
 /** C3 with a learned value of each alternative in its baseline: the published code's `value_assisted` and `value_only` (reference section 3.3). */
 import { C3Error } from '../shared/errors.ts';
+import { isReturn, RETURN_WORDS } from '../shared/returns.ts';
 import type { Aggregate, Estimate } from './aggregate.ts';
 import { leaveOneOut } from './loo.ts';
 
@@ -14,7 +15,7 @@ export interface ValuedAlternative extends Pick<Aggregate, 'mean' | 'count'> {
  * paper has it, alpha = 1 the published default.
  * @param alpha in [0, 1]
  * @returns one estimate per alternative, in order; null for one without a return
- * @throws C3Error('input') for an alpha outside [0, 1] or a value that is not finite
+ * @throws C3Error('input') for an alpha outside [0, 1] or a value beyond MAX_RETURN
  */
 export function valueAssisted(alternatives: readonly ValuedAlternative[], alpha: number): (Estimate | null)[] {
   if (!(alpha >= 0 && alpha <= 1)) throw new C3Error('input', `alpha is ${alpha}; give a number in [0, 1].`);
@@ -30,11 +31,11 @@ export function valueAssisted(alternatives: readonly ValuedAlternative[], alpha:
 
 /**
  * A_j = q_j - b_-j(q): the critic alone, no return enters.
- * @throws C3Error('input') for a value that is not finite
+ * @throws C3Error('input') for a value beyond MAX_RETURN
  */
 export function valueOnly(alternatives: readonly Pick<ValuedAlternative, 'value'>[]): Estimate[] {
   const values = alternatives.map(({ value }) => {
-    if (!Number.isFinite(value)) throw new C3Error('input', `The value of an alternative is ${value}; give a finite number.`);
+    if (!isReturn(value)) throw new C3Error('input', `The value of an alternative is ${value}; give ${RETURN_WORDS}.`);
     return { mean: value, count: 1 };
   });
   return leaveOneOut(values).map((found, index) => found ?? { baseline: values[index]?.mean ?? 0, credit: 0 });

@@ -1,6 +1,7 @@
 /** One line of the C3 authors' bucket file: reading, checking and writing it (reference section 8.1). */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { C3Error, messageOf } from '../shared/errors.ts';
+import { isReturn, RETURN_WORDS } from '../shared/returns.ts';
 import { canonicalJson, isList, JsonNumber, parseJson, type JsonValue } from './exchangeJson.ts';
 
 export interface ExchangedCandidate {
@@ -141,7 +142,7 @@ function readReturns(value: JsonValue | undefined, key: string, fail: Fail): num
   if (!isList(value) || value.length === 0 || value.length > EXCHANGE_LIMITS.returns) throw fail(`${key}.returns`, `must be a list of 1 to ${String(EXCHANGE_LIMITS.returns)} numbers`);
   return value.map((item, index) => {
     const number = item instanceof JsonNumber ? item.value : typeof item === 'boolean' ? Number(item) : NaN;
-    if (!Number.isFinite(number)) throw fail(`${key}.returns[${String(index)}]`, 'must be a finite number');
+    if (!isReturn(number)) throw fail(`${key}.returns[${String(index)}]`, `must be ${RETURN_WORDS}`);
     return number;
   });
 }

@@ -5,6 +5,7 @@ import { basename, dirname } from 'node:path';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { RunSummary, Sampling } from '../shared/records.ts';
+import { isReturn, RETURN_WORDS } from '../shared/returns.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
@@ -34,7 +35,7 @@ const ownSchema = z.object({
   value_count: z.int().min(0),
   real: z.int().min(0).nullable(),
   alternatives: z.array(
-    z.object({ text: z.string(), finish: z.enum(['end', 'length', 'typed']), original: z.boolean(), returns: z.array(z.number().nullable()), next: z.array(z.string()), evaluator_calls: z.int().min(0) }),
+    z.object({ text: z.string(), finish: z.enum(['end', 'length', 'typed']), original: z.boolean(), returns: z.array(z.number().refine(isReturn, `must be ${RETURN_WORDS}`).nullable()), next: z.array(z.string()), evaluator_calls: z.int().min(0) }),
   ),
 });
 type OwnPart = z.infer<typeof ownSchema>;

@@ -1,6 +1,7 @@
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../shared/errors.ts';
 import type { RunStatus, Snapshot } from '../shared/records.ts';
+import { isReturn, RETURN_WORDS } from '../shared/returns.ts';
 import { diagnosticWriters } from './diagnostics.ts';
 import { evaluationWriter } from './evaluations.ts';
 import type { HeadlineKeeper } from './headlines.ts';
@@ -134,7 +135,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
       mustChange(finishStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
     }),
     insertEpisode: guarded(session, (episode) => {
-      refuseNotFinite(`return of the episode of message ${episode.leaf}`, episode.return);
+      refuseNoReturn(`episode of message ${episode.leaf}`, episode.return);
       const { run, phase, iteration, instance, leaf, rule, evaluatorCalls } = episode;
       return Number(insertEpisode.run([run, phase, iteration, keys.instanceId(instance), leaf, episode.return, rule, evaluatorCalls]).lastInsertRowid);
     }),
@@ -161,7 +162,7 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
   return {
     insertAlternative: guarded(session, (bucket, decision, index, original) => { insertAlternative.run(bucket, decision, index, original ? 1 : 0); }),
     insertReplay: guarded(session, (replay) => {
-      refuseNotFinite(`return of replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
+      refuseNoReturn(`replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
       const { bucket, alternative, replayIndex, leaf, evaluatorCalls, tokenHash, environment } = replay;
       headlines.note(bucket);
       return Number(insertReplay.run([bucket, alternative, replayIndex, leaf, replay.return, evaluatorCalls, tokenHash, environment]).lastInsertRowid);
@@ -174,6 +175,13 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
     }),
     insertVerification: guarded(session, (verification) => Number(insertVerification.run(verification).lastInsertRowid)),
   };
+}
+
+/** One bound for whoever computes with what is stored. */
+function refuseNoReturn(of: string, value: number | null): void {
+  if (value !== null && !isReturn(value)) {
+    throw new C3Error('store', `The return of the ${of} is ${value}, and a return is ${RETURN_WORDS}: store null where nothing was measured.`);
+  }
 }
 
 /** SQLite would store NaN as null, which means "not measured" here. */

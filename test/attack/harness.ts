@@ -40,6 +40,28 @@ export function seed(): number {
   return Number(given);
 }
 
+/** Below this, time says nothing. */
+const LEAST_MILLISECONDS = 10;
+
+/**
+ * How the processor time of this process grows when the work does tenfold: about 10 where it is linear, 100 where it is quadratic.
+ * @param work is done for `size` and for ten times as much
+ */
+export function growth(size: number, work: (size: number) => unknown): number {
+  const cost = (of: number): number => {
+    const before = process.cpuUsage();
+    work(of);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  // The least of three, the first of which warms up.
+  const small = Math.min(cost(size), cost(size), cost(size));
+  return cost(10 * size) / Math.max(LEAST_MILLISECONDS, small);
+}
+
+/** Work that grows tenfold may take so many times as long: well above linear work on a busy machine, well below quadratic. */
+export const MOST_GROWTH = 30;
+
 const areas = new Map<string, { tried: number; held: number }>();
 
 /** Counts the attacks of an area; the totals are printed when all tests of the file have ended. */
