@@ -6,6 +6,8 @@ import type { StoreReader } from '../store/reader.ts';
 
 /** A protocol with more occurrences than this is not drawn. */
 const MOST_NODES = 60;
+/** Nor is a longer text read for its picture. */
+const MOST_CHARACTERS = 1 << 16;
 
 /** The protocol that a run was made with; null where its configuration holds none that can be read or drawn. */
 export type ProtocolReader = (reader: Pick<StoreReader, 'runConfig'>, run: string) => ProtocolGraph | null;
@@ -21,7 +23,7 @@ type Parser = Service['parseProtocol'];
 function protocolOf(reader: Pick<StoreReader, 'runConfig'>, run: string, parse: Parser): ProtocolGraph | null {
   try {
     const config: unknown = JSON.parse(reader.runConfig(run));
-    if (!isRecord(config) || typeof config['protocolText'] !== 'string') return null;
+    if (!isRecord(config) || typeof config['protocolText'] !== 'string' || config['protocolText'].length > MOST_CHARACTERS) return null;
     const source = typeof config['protocolSource'] === 'string' ? config['protocolSource'] : 'protocol';
     const { name, occurrences } = parse(config['protocolText'], source);
     if (occurrences.length > MOST_NODES) return null;

@@ -1,6 +1,6 @@
 /** A JSON or YAML text with the line of each of its keys, so that an error can name both. */
 import { isAbsolute } from 'node:path';
-import { isMap, isScalar, LineCounter, parseDocument, YAMLParseError, YAMLWarning, type Document } from 'yaml';
+import { isMap, isScalar, LineCounter, parseDocument, visit, YAMLParseError, YAMLWarning, type Document } from 'yaml';
 import { C3Error, messageOf, nearestName, type ErrorAction } from '../shared/errors.ts';
 import { oneLine } from '../shared/oneLine.ts';
 
@@ -16,7 +16,7 @@ export interface SourceDocument {
 }
 
 /** A file larger than this is no protocol. */
-const MAX_CHARACTERS = 1 << 20;
+const MAX_CHARACTERS = 1 << 18;
 const MAX_ITEMS = 1000;
 /** Characters of what the parser says; it may quote the file. */
 const MAX_REASON = 300;
@@ -30,9 +30,9 @@ export function readDocument(text: string, source: string): SourceDocument {
   if (text.length > MAX_CHARACTERS) throw new C3Error('input', `${source}: has ${text.length} characters; at most ${MAX_CHARACTERS} are read.`);
   const lines = new LineCounter();
   try {
-    const document = parseDocument(text, { lineCounter: lines });
-    const problem = document.errors[0] ?? document.warnings[0];
-    if (problem !== undefined) throw problem;
+    const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false });
+    const problem = document.errors[0] ?? document.warnings[0] ?? repeatedKey(document, lines);
+    if (problem !== null) throw problem;
     const value: unknown = document.toJS();
     const error = (path: KeyPath, description: string): C3Error => {
       const offset = offsetOf(path);
@@ -57,6 +57,29 @@ export function readDocument(text: string, source: string): SourceDocument {
     const action = placeIn(source, place ?? null);
     throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}.`, { cause: failure, action });
   }
+}
+
+/** The first key that its mapping has twice; null where there is none. The parser would compare each key with all others. */
+function repeatedKey(document: Document, lines: LineCounter): YAMLParseError | null {
+  let found: YAMLParseError | null = null;
+  visit(document, {
+    Map: (_, { items }) => {
+      const known = new Set<unknown>();
+      for (const { key } of items) {
+        const value = isScalar(key) ? key.value : key;
+        if (known.has(value)) {
+          const start = startOf(key) ?? 0;
+          const place = lines.linePos(start);
+          found = new YAMLParseError([start, start + 1], 'DUPLICATE_KEY', `Map keys must be unique at line ${place.line}, column ${place.col}`);
+          found.linePos = [place];
+          return visit.BREAK;
+        }
+        known.add(value);
+      }
+      return undefined;
+    },
+  });
+  return found;
 }
 
 /** Opens a place of the source, its beginning where none is known; nothing where the source is no file. */

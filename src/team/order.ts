@@ -42,7 +42,13 @@ function findCycle(nodes: readonly GraphNode[], ordered: ReadonlySet<number>): n
 export function transitiveParents(nodes: readonly GraphNode[]): number[][] {
   const ancestors: number[][] = [];
   for (const node of nodes) {
-    const seen = new Set(node.parents.flatMap((parent) => [parent, ...(ancestors[parent] ?? [])]));
+    const seen = new Set<number>();
+    // The last first: what one of them sees need not be looked at again.
+    for (const parent of node.parents.toSorted((a, b) => b - a)) {
+      if (seen.has(parent)) continue;
+      seen.add(parent);
+      for (const above of ancestors[parent] ?? []) seen.add(above);
+    }
     ancestors.push([...seen].sort((a, b) => a - b));
   }
   return ancestors;

@@ -143,9 +143,10 @@ function readTurns(value: unknown, roles: readonly RoleEntry[], document: Source
 function assemble(name: string, roles: readonly RoleEntry[], turns: readonly Turn[], scored: readonly Reference[] | null, document: SourceDocument): Protocol {
   const { error } = document;
   const ids = turns.map((turn) => turn.id);
+  const indexOf = new Map(ids.map((id, index) => [id, index]));
   const resolve = (reference: Reference): number => {
-    const index = ids.indexOf(reference.name);
-    if (index < 0) throw error(reference.path, `nobody is called '${reference.name}'; ${suggestion(reference.name, ids)}`);
+    const index = indexOf.get(reference.name);
+    if (index === undefined) throw error(reference.path, `nobody is called '${reference.name}'; ${suggestion(reference.name, ids)}`);
     return index;
   };
   const nodes = turns.map((turn) => ({ parents: turn.dependsOn.map(resolve) }));
