@@ -71,7 +71,9 @@ export class TreeView {
     const after = new Map([...layout.places, ...layout.near].map(({ message, index }) => [message, index]));
     const now = (row: Standing): number => carried(row, this.known, after, layout.rows);
     const anchor = this.anchor();
-    const active = same ? now(this.standing(this.active)) : after.get(selected ?? -1) ?? 0;
+    const standing = this.standing(this.active);
+    const active = same ? now(standing) : after.get(selected ?? -1) ?? 0;
+    const due = same && this.due?.index === this.active && places.get(standing.message ?? -1)?.index === active ? this.due : null;
     const top = same ? anchor === null ? undefined : now(anchor) : kept?.message === null ? 0 : after.get(kept?.message ?? -1);
     const offset = (same ? anchor?.offset : kept?.offset) ?? 0;
     const from = this.element.scrollTop;
@@ -92,6 +94,8 @@ export class TreeView {
     this.relayout(layout.rows);
     // A row that is folded away leaves the keyboard to the one that hides it.
     this.active = this.layout.rowAt(this.layout.placeOf(active));
+    // A key that waits for its row keeps waiting for it, unless the row was folded away.
+    if (!this.pointer.seeking && due !== null && this.active === active) this.due = { ...due, index: active };
     this.events.moved(this.active);
     if (top !== undefined) this.scrollToPixel(this.layout.placeOf(top) * ROW_HEIGHT + offset);
     else if (same) this.scrollToPixel(from);

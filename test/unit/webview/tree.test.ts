@@ -304,6 +304,27 @@ test('a key about a row that is still on its way is done when the row is here, u
   assert.deepEqual(host.selected, [900]);
 });
 
+test('a key that waits for its row is done once, however many layouts come meanwhile, and never to another row', () => {
+  host.open(flat(1, 20), [], { same: false });
+  host.answer();
+  for (let step = 0; step < 5; step++) host.press('ArrowDown');
+  assert.equal(host.keyboard, 5);
+  host.open(flat(1, 21), host.tree.landmarks());
+  host.press('c');
+  host.open([{ id: 99, depth: 1 }, ...flat(1, 21)], host.tree.landmarks());
+  host.open([{ id: 98, depth: 1 }, { id: 99, depth: 1 }, ...flat(1, 21)], host.tree.landmarks());
+  assert.deepEqual(host.compared, []);
+  host.answer();
+  assert.deepEqual(host.compared, [5]);
+  host.answer();
+  // Its row is gone: nothing is done to the one in its place.
+  host.open(flat(1, 20), host.tree.landmarks());
+  host.press('c');
+  host.open(flat(6, 20), host.tree.landmarks(), { near: 1 });
+  host.answer();
+  assert.deepEqual(host.compared, [5]);
+});
+
 test('what a filter hides is folded still when it is back', () => {
   const nested = [{ id: 1, depth: 1 }, { id: 2, depth: 2 }, { id: 3, depth: 1 }, { id: 4, depth: 2 }];
   host.open(nested, [], { folded: [1, 3] });
