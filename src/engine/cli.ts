@@ -14,7 +14,7 @@ ${Object.values(COMMANDS)
   .join('\n')}
 
 Every command that touches a store takes --store PATH (default .c3/c3.sqlite). --json prints one JSON document.
-Exit codes: 0 done, 1 the work failed, 2 the arguments or input are wrong.
+Exit codes: 0 done, 1 the work failed (of grade: some lines are masked), 2 the arguments or input are wrong.
 `;
 
 async function main(args: readonly string[]): Promise<void> {

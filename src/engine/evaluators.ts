@@ -39,7 +39,8 @@ export class Evaluators {
   }
 
   private grader(passRule: PassRule): PythonGrader {
-    const known = this.graders.get(passRule) ?? new PythonGrader({ places: SANDBOX_PLACES, passRule, cache: this.verdicts[passRule] });
+    const kept = this.graders.get(passRule);
+    const known = kept?.lost === false ? kept : new PythonGrader({ places: SANDBOX_PLACES, passRule, cache: this.verdicts[passRule] });
     this.graders.set(passRule, known);
     return known;
   }

@@ -21,13 +21,26 @@ export interface LineGrader<Request> {
   grade(requests: readonly Request[]): Promise<readonly Grade[]>;
 }
 
-/** One output line `{id, score, rule, masked?}` for each input line. @throws C3Error('input') naming the line */
+/**
+ * One output line `{id, score, rule, masked?}` for each input line.
+ * @throws C3Error('input') naming the line; C3Error('engine') once all lines are answered, where some of them are masked
+ */
 export async function* gradeLines<Request>(input: NodeJS.ReadableStream, grader: LineGrader<Request>): AsyncGenerator<string, void, undefined> {
+  let lines = 0;
+  const maskedBy = new Map<string, number>();
   yield* answerLines(
     input,
     (line, place) => grader.understand(line, place),
-    async (requests) => (await grader.grade(requests)).map(({ id, score, rule, masked }) => JSON.stringify({ id, score, rule, ...(masked === undefined ? {} : { masked }) })),
+    async (requests) =>
+      (await grader.grade(requests)).map(({ id, score, rule, masked }) => {
+        lines++;
+        if (score === null) maskedBy.set(rule, (maskedBy.get(rule) ?? 0) + 1);
+        return JSON.stringify({ id, score, rule, ...(masked === undefined ? {} : { masked }) });
+      }),
   );
+  const count = [...maskedBy.values()].reduce((sum, one) => sum + one, 0);
+  const rules = [...maskedBy].map(([rule, times]) => `${rule} ${String(times)}`).join(', ');
+  if (count > 0) throw new C3Error('engine', `${String(count)} of ${String(lines)} lines are masked (${rules}): they have no score, and "masked" says why.`);
 }
 
 const textOrNumber = z.union([z.string(), z.number().transform(String)]);

@@ -1,4 +1,5 @@
 /** What scores a message. */
+import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
@@ -17,12 +18,19 @@ export interface Graded {
   readonly masked?: string;
 }
 
+/** No evaluator is left: nothing can be measured now, and whatever waits for a score is to stop, so that it can be taken up again later. */
+export class EvaluatorLost extends C3Error {
+  constructor(why: string) {
+    super('engine', why);
+  }
+}
+
 export interface Evaluator {
   readonly name: string;
   /**
-   * Scores one message, with the same result for the same arguments, in whatever order they come; failures of the evaluator's own are masked, never thrown.
+   * Scores one message, with the same result for the same arguments, in whatever order they come; what the evaluator cannot score is masked.
    * @param cancelled looked at before code is run: what waits for its turn is given up
-   * @throws CancelledError where it was cancelled before it began
+   * @throws CancelledError where it was cancelled before it began; EvaluatorLost
    */
   evaluate(instance: Instance, text: string, cancelled?: () => boolean): Promise<Graded>;
 }
@@ -49,6 +57,7 @@ export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: strin
       const { tests } = instance;
       if (tests === undefined) return answers.evaluate(instance, text);
       const { score, rule, masked } = await grader.grade(tests.prefix + extractCode(text), tests, instance.uidSha, cancelled);
+      if (rule === 'sandbox') throw new EvaluatorLost(masked ?? '');
       return masked === null ? { score, rule } : { score, rule, masked };
     },
   };

@@ -46,7 +46,8 @@ export function roundDescription(node: Pick<RoundNode, 'step' | 'episodes'>): st
 }
 
 function meanReturn(step: Step): string {
-  return step.metrics === null ? 'unfinished' : `mean return ${step.metrics.meanReturn.toFixed(2)}`;
+  if (step.metrics === null) return 'unfinished';
+  return `mean return ${step.metrics.meanReturn?.toFixed(2) ?? 'not measured'}`;
 }
 
 /** The start of the episode's question, on one line. */

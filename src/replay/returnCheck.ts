@@ -1,5 +1,5 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
-import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
+import { EvaluatorLost, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
 import type { Decision, Instance, Replay } from '../shared/records.ts';
 import { returnDifference } from '../shared/verification.ts';
 import type { StoreReader } from '../store/types.ts';
@@ -46,9 +46,19 @@ export class ReturnCheck {
   }
 
   private verdict(decision: Decision): Promise<Graded> {
-    const known = this.verdicts.get(decision.id) ?? this.rules.evaluator.evaluate(this.instance(decision.instance), decision.text, this.cancelled);
+    const known = this.verdicts.get(decision.id) ?? this.evaluate(decision);
     this.verdicts.set(decision.id, known);
     return known;
+  }
+
+  private async evaluate({ instance, text }: Decision): Promise<Graded> {
+    try {
+      return await this.rules.evaluator.evaluate(this.instance(instance), text, this.cancelled);
+    } catch (error) {
+      if (!(error instanceof EvaluatorLost)) throw error;
+      // The messages can be compared all the same.
+      return { score: null, rule: 'lost', masked: error.message };
+    }
   }
 
   private instance(uidSha: string): Instance {

@@ -51,7 +51,8 @@ function stepsOf(store: StoreReader, run: string, allowance: Allowance): readonl
   return kept.map(({ iteration, metrics, ledger, episodes }) => {
     left -= episodes;
     if (left < 0) allowance.omit('intervals of steps', 1);
-    const meanReturn = metrics === null ? null : withInterval(metrics.meanReturn, left < 0 ? [] : episodesOf(store, run, iteration));
+    const value = metrics?.meanReturn ?? null;
+    const meanReturn = value === null ? null : withInterval(value, left < 0 ? [] : episodesOf(store, run, iteration));
     return { step: iteration, meanReturn, episodes, evaluatorCalls: ledger.evaluatorCalls, tokens: ledger.tokens, metrics };
   });
 }

@@ -174,7 +174,7 @@ export interface FindingReport {
 /** A point of the learning curve. */
 export interface ReportedStep {
   readonly step: number;
-  /** Of its training episodes, with its interval over instances; null while the step is unfinished. */
+  /** Of its training episodes, with its interval over instances; null while the step is unfinished, and where nothing was measured. */
   readonly meanReturn: Interval | null;
   readonly episodes: number;
   /** Cumulative. */

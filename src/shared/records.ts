@@ -297,7 +297,8 @@ export interface Ledger {
 
 /** What one training iteration showed. */
 export interface StepMetrics {
-  readonly meanReturn: number;
+  /** Null where no episode was measured. */
+  readonly meanReturn: number | null;
   readonly loss: number;
   readonly kl: number;
   readonly clipFraction: number;

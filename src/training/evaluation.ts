@@ -7,6 +7,7 @@ import { grow, leavesOf, returnOf, type TreeNode } from '../replay/tree.ts';
 import type { EvaluationKind, Instance, Sampling } from '../shared/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
+import { requireMeasured } from './measured.ts';
 
 export interface EvaluationSettings {
   readonly protocol: Protocol;
@@ -48,6 +49,7 @@ export const solved = (value: number | null, scored: number): number | null => (
 /**
  * Evaluates every instance. The sampled streams depend on the seed and the instance alone, so two policies are compared on the same numbers.
  * @returns the share of solved episodes of each instance in order (solved: the return reaches the number of scored messages), null where all are masked
+ * @throws CancelledError; EvaluatorLost
  */
 export async function evaluate(settings: EvaluationSettings, instances: readonly Instance[], control: EvaluationControl): Promise<(number | null)[]> {
   const scored = settings.protocol.occurrences.filter((occurrence) => occurrence.scored).length;
@@ -79,6 +81,7 @@ export async function evaluate(settings: EvaluationSettings, instances: readonly
       positions.map((_, level) => (level === 0 ? samples : 1)),
       { cancelled: control.cancelled },
     );
+    requireMeasured(roots);
     for (const root of roots) {
       const leaf = leavesOf(root)[0];
       episodes.push(solved(leaf === undefined ? null : returnOf(leaf), scored));

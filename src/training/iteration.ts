@@ -9,6 +9,7 @@ import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config.ts';
+import { requireMeasured } from './measured.ts';
 import type { Judged } from './methods/method.ts';
 import { methodNamed } from './methods/methods.ts';
 
@@ -35,7 +36,7 @@ export interface IterationInput {
 /** Why a configuration's method cannot sample with a protocol, in one sentence; null where it can, and where nothing is trained. */
 export const samplingProblem = (config: RunConfig, protocol: Protocol): string | null => (config.steps === 0 ? null : methodNamed(config.method).problem(config, protocol));
 
-/** Grows the trees of an iteration and stores them with their buckets, replays, episodes and credits in one transaction. @throws CancelledError; C3Error */
+/** Grows the trees of an iteration and stores them with their buckets, replays, episodes and credits in one transaction. @throws CancelledError; EvaluatorLost; C3Error */
 export async function sampleIteration(input: IterationInput): Promise<void> {
   const { config, protocol, policy, store, instances, cancelled } = input;
   const method = methodNamed(config.method);
@@ -60,6 +61,7 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
     fanout,
     { cancelled },
   );
+  requireMeasured(roots);
   const judged = method.judged(config);
   const values = judged === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, judged);
   const siblings = fanout[0] ?? 1;

@@ -4,7 +4,7 @@
  */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, pairedBootstrap } from '../credit/interval.ts';
-import type { Evaluator } from '../evaluate/evaluator.ts';
+import { EvaluatorLost, type Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { recordSubtree, type RoundRecord } from '../replay/record.ts';
@@ -67,8 +67,8 @@ export interface RunControl {
 type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
 
 /**
- * Begins a run and takes it to its end. The run's row ends as done, cancelled or failed; what was stored before stays.
- * @throws CancelledError; C3Error, before anything is stored where the configuration or the instances do not fit
+ * Begins a run and takes it to its end. The run's row ends as done, cancelled, failed or, where no evaluator was left, interrupted; what was stored before stays.
+ * @throws CancelledError; EvaluatorLost; C3Error, before anything is stored where the configuration or the instances do not fit
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
   const { store, now, base } = dependencies;
@@ -107,13 +107,21 @@ async function toTheEnd(id: string, config: RunConfig, dependencies: RunDependen
     store.updateRunStatus(id, 'done', now(), summary);
     return summary;
   } catch (error) {
+    if (error instanceof EvaluatorLost) {
+      // As if its process had been ended: a failure that nobody saw the end of is an interruption.
+      recordEnd(store, id, 'failed', null);
+      const { steps } = store.run(id);
+      throw new EvaluatorLost(`Run ${id} was interrupted at step ${String(steps)} of ${String(config.steps)}: ${withoutStop(error.message)}. What is stored stays; resume it when sandboxes work again.`);
+    }
     recordEnd(store, id, error instanceof CancelledError ? 'cancelled' : 'failed', now());
     throw error;
   }
 }
 
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
+
 /** A store that failed may refuse this too; what ended the run is then still the error to report. */
-function recordEnd(store: StoreWriter, id: string, status: RunStatus, at: string): void {
+function recordEnd(store: StoreWriter, id: string, status: RunStatus, at: string | null): void {
   try {
     store.updateRunStatus(id, status, at, null);
   } catch {
@@ -205,7 +213,7 @@ class Run {
       if (snapshot !== base && snapshot !== trained) await runtime.releaseSnapshot(snapshot);
       snapshot = trained;
       this.remaining.trained();
-      this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${meanReturn.toFixed(3)}${masked === 0 ? '' : `, ${String(masked)} episodes not scored`}`, metrics);
+      this.progress('train', iteration, config.steps, `Step ${String(iteration)} of ${String(config.steps)}: mean return ${meanReturn === null ? 'not measured' : meanReturn.toFixed(3)}${masked === 0 ? '' : `, ${String(masked)} episodes not scored`}`, metrics);
       await this.evaluateDuring(iteration, snapshot);
     }
     return snapshot;
@@ -255,13 +263,13 @@ class Run {
     await removeOldCheckpoints(snapshotFolder, this.id, this.config);
   }
 
-  /** Mean return of an iteration's episodes, masked ones left out and counted. */
-  private outcome(iteration: number): { readonly meanReturn: number; readonly masked: number } {
+  /** Mean return of an iteration's episodes, masked ones left out and counted; null where nothing was measured. */
+  private outcome(iteration: number): { readonly meanReturn: number | null; readonly masked: number } {
     const { store } = this.dependencies;
     const round = { run: this.id, phase: 'train', iteration } as const;
     const episodes = store.episodes({ ...round, offset: 0, limit: store.countEpisodes(round) });
     const returns = episodes.flatMap((episode) => episode.return ?? []);
-    return { meanReturn: returns.length === 0 ? 0 : mean(returns), masked: episodes.length - returns.length };
+    return { meanReturn: returns.length === 0 ? null : mean(returns), masked: episodes.length - returns.length };
   }
 
   private async restore(iteration: number): Promise<string> {

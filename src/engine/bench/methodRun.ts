@@ -49,7 +49,7 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     decisions: ledger?.decisions ?? {},
     seconds: steps.length === 0 ? 0 : (store.run(run).summary?.seconds ?? 0),
     curve: steps.flatMap(({ iteration, metrics, ledger: spent }) =>
-      metrics === null ? [] : [{ step: iteration, meanReturn: metrics.meanReturn, evaluatorCalls: requested(spent), tokens: spent.tokens.prompt + spent.tokens.completion }],
+      metrics === null || metrics.meanReturn === null ? [] : [{ step: iteration, meanReturn: metrics.meanReturn, evaluatorCalls: requested(spent), tokens: spent.tokens.prompt + spent.tokens.completion }],
     ),
   };
 }

@@ -106,8 +106,13 @@ export class PythonGrader {
     }
   }
 
+  /** Whether it has given up: no sandbox works, and all verdicts from now on are masked. Another grader may fare better. */
+  get lost(): boolean {
+    return this.#pool.lost;
+  }
+
   /** Ends all processes; what still runs ends as masked. */
   close(): void {
-    this.#pool.close();
+    this.#pool.giveUp('the sandbox was ended');
   }
 }

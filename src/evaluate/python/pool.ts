@@ -1,26 +1,30 @@
 /** Sandboxes kept at hand: used ones are put back to their start, ended ones are replaced before they are missed. */
+import { setTimeout as after } from 'node:timers/promises';
 import type { PythonLimits } from './rules.ts';
-import { SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandboxProcess.ts';
+import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandboxProcess.ts';
 
 /** Starts one sandbox. @param onBegun gets each process that is started, before it is ready @throws SandboxFailure */
 export type StartSandbox = (role: SandboxRole, onBegun: (sandbox: SandboxProcess) => void) => Promise<SandboxProcess>;
 
-/** Starts sandboxes of the bundled interpreter, all from one memory image. */
+/** Starts sandboxes of the bundled interpreter, all from one memory image; who waited for one that failed makes the next. */
 export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): StartSandbox {
   let image: Promise<Uint8Array> | null = null;
   return async (role, onBegun) => {
+    const used = (image ??= SandboxProcess.image(places, limits, onBegun));
     try {
-      image ??= SandboxProcess.image(places, limits, onBegun);
-      return await SandboxProcess.start(places, role, limits, await image, onBegun);
+      return await SandboxProcess.start(places, role, limits, await used, onBegun);
     } catch (error) {
-      image = null;
+      if (image === used) image = null;
       throw error;
     }
   };
 }
 
 /** A machine on which sandboxes do not start is asked no more after this many failures in a row. */
-const MOST_FAILURES = 3;
+const MOST_FAILURES = 6;
+/** How long it is left alone after a failure; the time doubles with each in a row, up to the longest. */
+const FIRST_PAUSE = 25;
+const LONGEST_PAUSE = 1000;
 
 interface Waiting {
   readonly resolve: (sandbox: SandboxProcess) => void;
@@ -39,17 +43,24 @@ export class SandboxPool {
   readonly #begin: StartSandbox;
   readonly #shelves: Readonly<Record<SandboxRole, Shelf>> = { candidate: new Shelf(), tests: new Shelf() };
   readonly #living = new Set<SandboxProcess>();
+  /** Failures in a row; those of attempts that were begun together count as one. */
   #failures = 0;
-  #lastFailure: unknown = null;
-  #closed = false;
+  /** Why no sandbox starts any more. */
+  #given: SandboxFailure | null = null;
 
   constructor(begin: StartSandbox) {
     this.#begin = begin;
   }
 
+  /** Whether this pool has given up: all that is asked of it from now on fails. */
+  get lost(): boolean {
+    return this.#given !== null;
+  }
+
   /** A fresh sandbox: the first that is ready. @throws SandboxFailure when none starts */
   async acquire(role: SandboxRole): Promise<SandboxProcess> {
     const shelf = this.#shelves[role];
+    if (this.#given !== null) throw this.#given;
     for (let sandbox = shelf.ready.pop(); sandbox !== undefined; sandbox = shelf.ready.pop()) if (sandbox.usable) return sandbox;
     const found = new Promise<SandboxProcess>((resolve, reject) => shelf.waiting.push({ resolve, reject }));
     if (shelf.coming < shelf.waiting.length) this.warm(role);
@@ -93,24 +104,32 @@ export class SandboxPool {
   }
 
   async #start(role: SandboxRole): Promise<SandboxProcess> {
-    if (this.#failures >= MOST_FAILURES) throw this.#lastFailure;
-    try {
-      const sandbox = await this.#begin(role, (begun) => {
-        this.#living.add(begun);
-        if (this.#closed) begun.kill();
-      });
-      this.#failures = 0;
-      return sandbox;
-    } catch (error) {
-      this.#failures++;
-      this.#lastFailure = error;
-      throw error;
+    for (;;) {
+      if (this.#given !== null) throw this.#given;
+      const before = this.#failures;
+      try {
+        const sandbox = await this.#begin(role, (begun) => {
+          this.#living.add(begun);
+          if (this.#given !== null) begun.kill();
+        });
+        this.#failures = 0;
+        return sandbox;
+      } catch (error) {
+        if (this.#failures === before) this.#failures++;
+        if (this.#failures >= MOST_FAILURES) this.giveUp(error instanceof Error ? error.message : String(error));
+        await this.pause(this.#failures);
+      }
     }
   }
 
-  /** Ends all processes; whoever uses one learns that it has ended. */
-  close(): void {
-    this.#closed = true;
+  /** Leaves the machine alone for a while, longer with each failure in a row; a pool that has given up waits for nothing. */
+  async pause(failures: number): Promise<void> {
+    if (!this.lost) await after(Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** failures));
+  }
+
+  /** Starts no more sandboxes, and ends those that there are: whoever uses one learns that it has ended. */
+  giveUp(why: string): void {
+    this.#given ??= new SandboxFailure(why);
     for (const sandbox of this.#living) sandbox.kill();
   }
 }

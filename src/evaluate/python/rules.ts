@@ -37,7 +37,8 @@ export const DEFAULT_LIMITS: PythonLimits = { seconds: 10, memory: 512, output: 
  * exit (left the interpreter) | time-limit | memory-limit | output-limit | message-limit | call-limit | code-limit |
  * forbidden (reached out of the sandbox) | crash (broke the interpreter, or took its process with it twice) | test-limit (a value of the candidate
  * keeps the tests from ending) |
- * and, masked: no-tests | tests-broken (they fail without the candidate or need what is not here) | sandbox (did not start or died by itself).
+ * and, masked: no-tests | tests-broken (they fail without the candidate or need what is not here) | killed (something outside ended its processes
+ * again and again, and those of no other candidate) | sandbox (none works: the grader has given up).
  */
 export type PythonRule =
   | 'passed'
@@ -59,6 +60,7 @@ export type PythonRule =
   | 'test-limit'
   | 'no-tests'
   | 'tests-broken'
+  | 'killed'
   | 'sandbox';
 
 export interface PythonVerdict {
@@ -80,4 +82,4 @@ const MAX_DETAIL = 400;
 
 export const scored = (score: number, rule: PythonRule, detail: string, passed: number, total: number): PythonVerdict => ({ score, rule, detail: detail.slice(0, MAX_DETAIL), masked: null, passed, total });
 
-export const masked = (rule: 'no-tests' | 'tests-broken' | 'sandbox', sentence: string): PythonVerdict => ({ score: null, rule, detail: '', masked: sentence.slice(0, MAX_DETAIL), passed: 0, total: 0 });
+export const masked = (rule: 'no-tests' | 'tests-broken' | 'killed' | 'sandbox', sentence: string): PythonVerdict => ({ score: null, rule, detail: '', masked: sentence.slice(0, MAX_DETAIL), passed: 0, total: 0 });

@@ -36,23 +36,48 @@ class Vanished extends Error {}
 /** How many tests there are: each statement, and the program. */
 export const countTests = ({ tests, test }: PythonTests): number => tests.length + (test.trim() === '' ? 0 : 1);
 
+/** How often something outside may end the processes of one candidate before it is masked, and how often in a row those of a probe before the pool gives up. */
+const MOST_KILLS = 8;
+
+/** A program that does nothing, and its test: where it is ended too, the candidate is not the reason. */
+const PROBE = 'def f():\n    return 1';
+const PROBE_TESTS: PythonTests = { tests: ['assert f() == 1'], test: '', entryPoint: null, setup: '' };
+
 /**
  * Runs the tests of one instance against one candidate, each in a fresh interpreter of its own process.
- * A candidate whose process dies of itself has a second try; failures of the sandbox itself are masked.
+ * A candidate whose process dies of itself has a second try; what was ended from outside is tried again for as long as anything can be.
+ * A retry gives the verdict that an undisturbed try gives: nothing of one try is known to the next.
  */
 export async function tryCandidate(code: string, tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: PassRule): Promise<PythonVerdict> {
   const total = countTests(tests);
   if (total === 0) return masked('no-tests', 'There are no tests.');
   if (code.length > limits.code) return scored(0, 'code-limit', `${String(code.length)} characters`, 0, total);
-  for (let attempt = 1; ; attempt++) {
+  for (let deaths = 0, kills = 0; ; ) {
     try {
       return await new Trial(tests, pool, limits, passRule).run(code);
     } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
       if (error instanceof Vanished) {
-        if (attempt === 2) return scored(0, 'crash', error.message, 0, total);
-      } else if (!(error instanceof SandboxFailure) || attempt === 2) {
-        return masked('sandbox', `The sandbox failed: ${error instanceof Error ? error.message : String(error)}`);
+        if (++deaths === 2) return scored(0, 'crash', words, 0, total);
+      } else if (pool.lost) {
+        return masked('sandbox', `The sandbox failed: ${words}`);
+      } else {
+        if (++kills === MOST_KILLS) return masked('killed', `The sandbox failed ${String(MOST_KILLS)} times with this candidate and not without it: ${words}`);
+        await probe(pool, limits, words);
       }
+    }
+  }
+}
+
+/** Returns when a program that does nothing can be tried, or when it could not be for so long that the pool has given up. */
+async function probe(pool: SandboxPool, limits: PythonLimits, why: string): Promise<void> {
+  for (let failures = 1; !pool.lost; failures++) {
+    try {
+      await new Trial(PROBE_TESTS, pool, limits, 'strict').run(PROBE);
+      return;
+    } catch (error) {
+      if (failures === MOST_KILLS) pool.giveUp(error instanceof Error ? error.message : why);
+      await pool.pause(failures);
     }
   }
 }

@@ -58,8 +58,10 @@ describe('c3 grade --kind math', () => {
     const scores = async (...more: string[]): Promise<unknown[]> => answers((await c3(folder, ['grade', '--kind', 'math', ...more], { stdin: input })).stdout).map(({ score }) => score);
     assert.deepEqual(await scores(), [0, null, 1]);
     assert.deepEqual(await scores('--grader', 'lenient'), [1, null, 1]);
-    const [, masked] = answers((await c3(folder, ['grade', '--kind', 'math'], { stdin: input })).stdout);
+    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'math'], { stdin: input });
+    const [, masked] = answers(stdout);
     assert.deepEqual([masked?.['rule'], typeof masked?.['masked']], ['no-gold', 'string']);
+    assert.deepEqual([code, stderr], [1, 'c3: 1 of 3 lines are masked (no-gold 1): they have no score, and "masked" says why.\n']);
   });
 
   it('names what is wrong: the line, the kind, the grader', async () => {

@@ -25,7 +25,7 @@ describe('c3 grade --kind python', () => {
       { id: 'd', code: 'def f(x):\n    return x', tests: ['assert f('] },
     );
     const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python'], { stdin: input });
-    assert.equal(code, 0, stderr);
+    assert.deepEqual([code, stderr], [1, 'c3: 1 of 4 lines are masked (tests-broken 1): they have no score, and "masked" says why.\n']);
     const [a, b, c, d] = answers(stdout);
     assert.deepEqual([a, b, c], [{ id: 'a', score: 1, rule: 'passed' }, { id: 2, score: 0, rule: 'wrong-answer' }, { id: 'c', score: 1, rule: 'passed' }]);
     assert.deepEqual([d?.['id'], d?.['score'], d?.['rule'], typeof d?.['masked']], ['d', null, 'tests-broken', 'string']);

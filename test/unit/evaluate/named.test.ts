@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { evaluatorNamed, evaluatorProblem, type Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { EvaluatorLost, evaluatorNamed, evaluatorProblem, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { EVALUATORS, type EvaluatorName } from '../../../src/evaluate/names.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
 import type { Instance } from '../../../src/shared/records.ts';
@@ -35,7 +35,7 @@ test('code goes to the tests with what stands before it, without its fences', as
     { rule: 'strict', code: 'import math\ndef f(x): return x\n', uidSha: 'ab' },
     { rule: 'fraction', code: 'import math\nx = 1', uidSha: 'ab' },
   ]);
-  assert.deepEqual(await named('python').evaluate(instance('', TESTS), 'broken'), { score: null, rule: 'sandbox', masked: 'It did not start.' });
+  await assert.rejects(named('python').evaluate(instance('', TESTS), 'broken'), (error) => error instanceof EvaluatorLost && error.message === 'It did not start.');
 });
 
 test('instances without tests are refused where tests are to score them', () => {

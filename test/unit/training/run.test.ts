@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { wilson } from '../../../src/credit/interval.ts';
-import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { EvaluatorLost, type Evaluator, type Graded } from '../../../src/evaluate/evaluator.ts';
 import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import type { StepSettings } from '../../../src/runtime/trainer.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type { Episode, Message, RunSummary, StepMetrics } from '../../../src/shared/records.ts';
+import { shownStatus } from '../../../src/shared/runStatus.ts';
 import type { StoreReader } from '../../../src/store/reader.ts';
 import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
@@ -208,7 +209,33 @@ describe('runTraining', () => {
     assert.deepEqual([summary.accuracy.before, summary.accuracy.after, summary.evaluatorCalls], [null, null, 24]);
     assert.ok(episodesOf(store, 'train', 2).every((episode) => episode.return === null));
     assert.equal(summary.maskedEpisodes, 16);
+    // What was not measured is no mean of 0.
+    assert.deepEqual(store.steps('run-1', 0, 10).map(({ metrics }) => metrics?.meanReturn), [0.5, null, null]);
     assert.deepEqual(progress.filter(({ stage, message }) => stage === 'train' && message.includes('mean return')).map(({ message }) => / 8 episodes not scored$/.test(message)), [false, true, true]);
+  });
+
+  it('is interrupted where most of a step was kept from being measured, or no evaluator is left, and can be resumed', async (t) => {
+    for (const [failing, words] of [[5, /was interrupted at step 1 of 2: The sandbox was ended from outside for 5 of 8 episodes\. What is stored stays/], [-1, /was interrupted at step 1 of 2: No sandbox\. /]] as const) {
+      const { start, store } = await begin(t);
+      let calls = 0;
+      const evaluate = (): Promise<Graded> => {
+        calls++;
+        const score = calls % 2 === 0 ? 1 : 0;
+        if (calls <= 8) return Promise.resolve({ score, rule: 'fixed' });
+        if (failing < 0) return Promise.reject(new EvaluatorLost('No sandbox.'));
+        return Promise.resolve(calls - 8 <= failing ? { score: null, rule: 'killed', masked: 'It was killed.' } : { score, rule: 'fixed' });
+      };
+      const failed = start({ overrides: ['steps=2', 'instances_per_step=1', 'evaluation.instances=0'], evaluation: [], evaluator: { name: 'killed', evaluate }, reuse: false });
+      await assert.rejects(failed, (error) => error instanceof EvaluatorLost && words.test(error.message));
+      assert.equal(shownStatus(store.run('run-1'), true), 'interrupted');
+      // Nothing of the step is stored: a resumed run samples it again.
+      assert.equal(episodesOf(store, 'train', 2).length, 0);
+    }
+    const { start, store } = await begin(t);
+    let calls = 0;
+    const half: Evaluator = { name: 'half', evaluate: () => Promise.resolve(calls++ % 2 === 0 ? { score: null, rule: 'killed', masked: 'It was killed.' } : { score: 1, rule: 'fixed' }) };
+    assert.equal((await start({ overrides: ['steps=1', 'instances_per_step=1', 'evaluation.instances=0'], evaluation: [], evaluator: half, reuse: false })).maskedEpisodes, 4);
+    assert.deepEqual(store.steps('run-1', 0, 10).map(({ metrics }) => metrics?.meanReturn), [1]);
   });
 
   it('evaluates only with no steps', async (t) => {

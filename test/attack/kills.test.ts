@@ -1,0 +1,215 @@
+/** Kills of the processes that measure: every run ends with the rows and weights of an undisturbed one, or interrupted and so after it was resumed. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { messageOf } from '../../src/shared/errors.ts';
+import { shownStatus } from '../../src/shared/runStatus.ts';
+import { connect } from '../../src/store/sqlite.ts';
+import { HashedStream } from '../../src/tasks/hashedStream.ts';
+import { tablesOf, type Row } from '../crash/tables.ts';
+import { finished, startC3, withStore, type Finished } from '../unit/engine/workspace.ts';
+import { BACKENDS } from '../unit/evaluate/python/support.ts';
+import { scaled, seed, tally } from './harness.ts';
+import { Killer, type Process } from './processes.ts';
+
+const FULL = scaled(1, 0) === 1;
+
+const CONFIG = `title: Killed sandboxes
+task: {name: python}
+steps: ${FULL ? '2' : '1'}
+instances_per_step: ${FULL ? '3' : '2'}
+sampling: {max_new_tokens: 24}
+evaluation: {instances: ${FULL ? '4' : '2'}, batch: 2}
+device: {threads: 1}
+`;
+
+/** Which sandboxes end now, of those that are there; one for each process of ours that is attacked. */
+type Plan = (sandboxes: readonly Process[], milliseconds: number) => readonly Process[];
+
+/** The first so many that appear: with one image for all, its makers. */
+function firsts(count: number): Plan {
+  const seen = new Set<number>();
+  return (sandboxes) => sandboxes.filter(({ pid }) => {
+    if (seen.has(pid) || seen.size >= count) return false;
+    seen.add(pid);
+    return true;
+  });
+}
+
+/** One of those that are there, again and again after a random time. */
+function now(stream: HashedStream, longest: number): Plan {
+  let next = stream.integer(0, longest);
+  return (sandboxes, milliseconds) => {
+    if (milliseconds < next || sandboxes.length === 0) return [];
+    next = milliseconds + stream.integer(20, longest);
+    return [stream.pick(sandboxes)];
+  };
+}
+
+/** Every one that has lived for so long. */
+function aged(milliseconds: number): Plan {
+  const born = new Map<number, number>();
+  return (sandboxes, time) => sandboxes.filter(({ pid }) => {
+    if (!born.has(pid)) born.set(pid, time);
+    return time - (born.get(pid) ?? time) >= milliseconds;
+  });
+}
+
+interface Ended extends Finished {
+  readonly kills: number;
+}
+
+const folders: string[] = [];
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-kills-'));
+  folders.push(folder);
+  writeFileSync(join(folder, 'python.c3.yaml'), CONFIG);
+  return folder;
+}
+
+/** `c3` under attack, to its end. @param life milliseconds after which it is killed itself */
+async function attacked(folder: string, args: readonly string[], plan: Plan | null, { stdin = '', life = Infinity } = {}): Promise<Ended> {
+  const child = startC3(folder, args);
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(stdin);
+  const killer = new Killer(child.pid ?? 0, plan ?? (() => []));
+  let own = 0;
+  const timer = life === Infinity ? undefined : setTimeout(() => {
+    if (child.kill('SIGKILL')) own++;
+  }, life);
+  try {
+    const ended = await finished(child);
+    return { ...ended, kills: killer.kills + own };
+  } finally {
+    clearTimeout(timer);
+    killer.stop();
+  }
+}
+
+interface Whole {
+  readonly tables: Readonly<Record<string, readonly Row[]>>;
+  readonly weights: string;
+}
+
+/** All that a finished run has left behind. */
+function whole(folder: string, log: string): Whole {
+  const { id, status } = withStore(folder, (store) => store.runs(0, 1)[0]) ?? assert.fail(log);
+  assert.equal(status, 'done', log);
+  const file = withStore(folder, (store) => store.snapshotsOfRun(id).at(-1)?.file) ?? assert.fail(log);
+  const db = connect(join(folder, '.c3', 'c3.sqlite'), 'read');
+  try {
+    const tables = tablesOf(db, { [id]: 'RUN', [folder]: 'FOLDER' });
+    // What the search index holds depends on its transactions; what it finds does not.
+    return { tables: Object.fromEntries(Object.entries(tables).filter(([table]) => !table.startsWith('message_search'))), weights: createHash('sha256').update(readFileSync(file)).digest('hex') };
+  } finally {
+    db.close();
+  }
+}
+
+/** Runs under attack after attack, resumed as often as it takes, and last undisturbed. @returns kills, and how often it was interrupted */
+async function endures(plans: readonly { readonly plan: Plan; readonly life?: number }[], expected: Whole): Promise<{ readonly kills: number; readonly stops: number }> {
+  const folder = freshFolder();
+  let [kills, stops, log] = [0, 0, ''];
+  for (const { plan, life } of [...plans, { plan: null, life: Infinity }]) {
+    const id = ((): string | undefined => {
+      try {
+        return withStore(folder, (store) => store.runs(0, 1)[0]?.id);
+      } catch {
+        // Killed before there was a store.
+        return undefined;
+      }
+    })();
+    const ended = await attacked(folder, id === undefined ? ['run', 'python.c3.yaml'] : ['run', '--resume', id], plan, { life: life ?? Infinity });
+    kills += ended.kills;
+    log += `${String(ended.code)} after ${String(ended.kills)} kills\n${ended.stderr}\n`;
+    if (ended.code === 0) break;
+    stops++;
+    assert.notEqual(plan, null, log);
+    if (ended.code === null) continue;
+    // Neither failed nor done: interrupted, in a sentence that says why.
+    assert.equal(ended.code, 1, log);
+    assert.match(ended.stderr, /^c3: Run \S+ was interrupted at step \d of \d: The sandbox [^.]*\. What is stored stays/m);
+    assert.equal(withStore(folder, (store) => shownStatus(store.runs(0, 1)[0] ?? assert.fail(log), false)), 'interrupted', log);
+  }
+  const found = whole(folder, log);
+  assert.equal(found.weights, expected.weights, log);
+  assert.deepEqual(found.tables, expected.tables, log);
+  return { kills, stops };
+}
+
+/** What is tried: its name, the attacks on one process after the other, the fewest kills, and whether the run has to be interrupted. */
+interface Scenario {
+  readonly name: string;
+  readonly plans: () => readonly { readonly plan: Plan; readonly life?: number }[];
+  readonly fewest: number;
+  readonly stops?: boolean;
+}
+
+const drawn = (name: string, longest: number): Plan => now(new HashedStream(`${name} ${String(seed())}`), longest);
+
+const SAMPLED: readonly Scenario[] = [
+  { name: 'every maker of the image, then sandboxes at random times', plans: () => [{ plan: firsts(Infinity) }, { plan: drawn('sample', 900) }], fewest: 4, stops: true },
+];
+const ENGINE = new HashedStream(`engine ${String(seed())}`);
+const ALL: readonly Scenario[] = [
+  ...SAMPLED,
+  ...[4].map((makers): Scenario => ({ name: `${String(makers)} makers of the image`, plans: () => [{ plan: firsts(makers) }], fewest: makers, stops: false })),
+  ...[1, 2].map((index): Scenario => ({ name: `sandboxes at random times, ${String(index)}`, plans: () => [{ plan: drawn(`sandboxes ${String(index)}`, 500) }], fewest: 3 })),
+  { name: 'sandboxes of short lives', plans: () => [{ plan: aged(2500) }, { plan: aged(600) }], fewest: 6, stops: true },
+  { name: 'the engine beside them', plans: () => Array.from({ length: 6 }, () => ({ plan: drawn('beside', 1200), life: ENGINE.integer(1500, 9000) })), fewest: 6, stops: true },
+];
+
+if (process.platform === 'linux') {
+  describe('a run whose sandboxes are killed comes to the same end, at once or after it was interrupted', () => {
+    const count = tally('kills under a run');
+    let expected: Whole | undefined;
+    before(async () => {
+      const folder = freshFolder();
+      const { code, stderr } = await attacked(folder, ['run', 'python.c3.yaml'], null);
+      assert.equal(code, 0, stderr);
+      expected = whole(folder, stderr);
+    });
+
+    for (const { name, plans, fewest, stops } of FULL ? ALL : SAMPLED) {
+      it(name, async () => {
+        const found = await endures(plans(), expected ?? assert.fail('no run to compare with')).catch((error: unknown) => count.broken(messageOf(error)));
+        assert.ok(found.kills >= fewest, `${String(found.kills)} kills`);
+        if (stops !== undefined) assert.equal(found.stops > 0, stops);
+        for (let kill = 0; kill < found.kills; kill++) count.held();
+      });
+    }
+  });
+
+  describe('c3 grade whose sandboxes are killed gives the scores of an undisturbed one, or says which are missing', () => {
+    for (const backend of FULL ? BACKENDS : BACKENDS.slice(-1)) {
+      const count = tally(`kills under c3 grade, ${backend}`);
+
+      it(backend, async () => {
+        const folder = freshFolder();
+        const code = (wrong: boolean): string => `def f(x):\n    for _ in range(${backend === 'python3' ? '6000000' : '1000000'}): pass\n    return x + ${wrong ? '2' : '1'}`;
+        const stdin = Array.from({ length: scaled(40, 16) }, (_, id) => `${JSON.stringify({ id, code: `${code(id % 3 === 0)}\n# ${String(id)}`, tests: ['assert f(1) == 2'] })}\n`).join('');
+        const args = ['grade', '--kind', 'python', '--backend', backend];
+        const lines = ({ stdout }: Finished): string[] => stdout.split('\n').filter((line) => line !== '');
+        const expected = lines(await attacked(folder, args, null, { stdin }));
+        for (let run = 0; run < scaled(3, 1); run++) {
+          // The check of the wall ends the work where it is disturbed: it is left alone.
+          const [plan, first] = [drawn(`grades ${backend} ${String(run)}`, 200), backend === 'python3' ? 1200 : 0];
+          const ended = await attacked(folder, args, (sandboxes, milliseconds) => (milliseconds < first ? [] : plan(sandboxes, milliseconds)), { stdin });
+          const found = lines(ended);
+          const wrong = found.findIndex((line, index) => line !== expected[index] && !line.includes('"score":null'));
+          if (wrong >= 0) count.broken(`${found[wrong] ?? ''} and not ${expected[wrong] ?? ''}`);
+          if (ended.code === 0) assert.deepEqual(found, expected);
+          else assert.match(ended.stderr, /lines are masked|refuses to work here/);
+          for (let kill = 0; kill < ended.kills; kill++) count.held();
+        }
+      });
+    }
+  });
+}
