@@ -1,5 +1,5 @@
 /**
- * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its probe and its sandbox, the command line and one bundle for each webview.
+ * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its probe, its process for texts and its sandbox, the command line and one bundle for each webview.
  *
  *   node esbuild.mjs [--watch] [--production]
  *   node esbuild.mjs --packages    prints which npm packages the bundles hold, and writes nothing
@@ -75,6 +75,8 @@ const bundles = [
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
   // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
   { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
+  // In a folder of its own as well, for the same reason.
+  { ...nodeModule, entryPoints: ['src/engine/text.ts'], outfile: 'dist/text/text.mjs', sourcemap: false },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
   ...['transcript', 'dashboard', 'taxonomy', 'model', 'episodes', 'runs'].map(webview),
   mathematics,

@@ -116,8 +116,8 @@ export class EngineServer {
     connection.onRequest(RestartJobRequest, ({ job }) => this.answering(() => jobs.restart(job, asker(client))));
     connection.onRequest(CancelRunRequest, ({ job }) => this.answering(() => jobs.cancel(job)));
     connection.onRequest(JobsRequest, () => this.answering(() => jobs.list()));
-    connection.onRequest(PlanRequest, ({ config, overrides, folder }: StartRunParams) => this.answering(async () => service.plan(await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))))));
-    connection.onRequest(InspectModelRequest, ({ folder }) => this.answering(() => inspectModel(folder)));
+    connection.onRequest(PlanRequest, ({ config, overrides, folder }: StartRunParams, token) => this.answering(async () => service.plan(await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))), cancelledBy(client, token))));
+    connection.onRequest(InspectModelRequest, ({ folder }, token) => this.answering(() => inspectModel(folder, cancelledBy(client, token))));
     connection.onRequest(TestModelRequest, ({ folder, provider = 'cpu' }, token) => this.answering(() => testModel(folder, provider, {
       cancelled: cancelledBy(client, token),
       onProgress: (progress) => { send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress })); },
@@ -127,7 +127,7 @@ export class EngineServer {
       cancelled: cancelledBy(client, token),
       onProgress: (done, total) => { send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total })); },
     })));
-    connection.onRequest(ContextTokensRequest, ({ message }) => this.answering(() => service.contextTokens(message)));
+    connection.onRequest(ContextTokensRequest, ({ message }, token) => this.answering(() => service.contextTokens(message, cancelledBy(client, token))));
     connection.onRequest(TaxonomyRequest, (params) => this.answering(() => service.taxonomyView(params)));
     connection.onRequest(LabelRequest, (params, token) => this.answering(() => service.label(params, cancelledBy(client, token))));
     connection.onRequest(UpdateStoreRequest, (token) => this.answering(() => service.writing('update of the store', cancelledBy(client, token), () => null)));

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readTemplate } from '../policy/chatTemplate.ts';
 import type { Rendering } from '../policy/rendering.ts';
-import { TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../policy/tokenizer.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { MAX_TOKENIZER_BYTES, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../policy/tokenizer.ts';
+import { readModelFile } from '../runtime/modelFile.ts';
 import type { Instance } from '../shared/records.ts';
 import { testsText } from '../store/instanceTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';
@@ -13,7 +13,7 @@ import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';
 /** The hashes of a recipe's tokenizer, rendering and data as they are now. @throws C3Error('model') */
 export async function fingerprintOf({ modelFolder }: Recipe, { train, evaluation }: RunData, { template }: Rendering): Promise<Fingerprint> {
   const tokenizer = createHash('sha256');
-  for (const name of [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE]) tokenizer.update(await readNamed(join(modelFolder, name)));
+  for (const name of [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE]) tokenizer.update(await readModelFile(join(modelFolder, name), MAX_TOKENIZER_BYTES, 'put the file back'));
   return { train: instancesHash(train), evaluation: instancesHash(evaluation), tokenizer: tokenizer.digest('hex'), template: template === null ? null : templateHash(template) };
 }
 
@@ -47,12 +47,4 @@ function instancesHash(instances: readonly Instance[]): string {
   // Instances without tests hash as they did before there were any.
   for (const { uid, uidSha, question, answer, tests } of instances) hash.update(`${JSON.stringify([uid, uidSha, question, answer, ...(tests === undefined ? [] : [testsText(tests)])])}\n`);
   return hash.digest('hex');
-}
-
-async function readNamed(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; put the file back.`, { cause: error });
-  }
 }

@@ -1,6 +1,7 @@
 /** `c3 generate`: JSONL in, JSONL out. */
 import { z } from 'zod';
-import { loadChatTemplate, type ChatTemplate } from '../policy/chatTemplate.ts';
+import { templateIn } from '../policy/chatTemplate.ts';
+import type { ChatRenderer } from '../policy/textProcess.ts';
 import { checkRequest, type GenerationRequest } from '../runtime/generate.ts';
 import { streamKey } from '../runtime/random.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
@@ -38,15 +39,15 @@ type Line = z.output<typeof lineSchema>;
  * @throws C3Error('input') naming the line; C3Error('model') where the model's chat template refuses one; CancelledError
  */
 export async function* generateLines(input: NodeJS.ReadableStream, model: LineModel, settings: GenerateSettings, cancelled: () => boolean): AsyncGenerator<string, void, undefined> {
-  const { folder, tokenizer, runtime, info, snapshot } = model;
-  let template: Promise<ChatTemplate> | undefined;
+  const { folder, texts, tokenizer, runtime, info, snapshot } = model;
+  let template: Promise<ChatRenderer> | undefined;
   const promptOf = async ({ text, ids, messages }: Line, place: string): Promise<Int32Array> => {
     if (ids !== undefined) return Int32Array.from(ids);
     if (messages === undefined) return tokenizer.encodeWhole(text ?? '');
-    template ??= loadChatTemplate(folder);
+    template ??= templateIn(folder).then((source) => texts.chat(source, cancelled));
     const chat = await template;
     try {
-      return tokenizer.encode(chat.render(messages, { thinking: settings.thinking }));
+      return await tokenizer.encode(await chat(messages, { thinking: settings.thinking }));
     } catch (error) {
       throw error instanceof C3Error ? new C3Error(error.kind, `${place}: ${messageOf(error)}`, { cause: error }) : error;
     }
@@ -62,6 +63,6 @@ export async function* generateLines(input: NodeJS.ReadableStream, model: LineMo
   };
   yield* answerLines(input, understand, async (lines) => {
     const completions = await runtime.generate(snapshot, lines.map(({ request }) => request), { cancelled });
-    return completions.map(({ tokens, finish }, index) => JSON.stringify({ id: lines[index]?.id, ids: [...tokens], text: tokenizer.decode(tokens), finish }));
+    return Promise.all(completions.map(async ({ tokens, finish }, index) => JSON.stringify({ id: lines[index]?.id, ids: [...tokens], text: await tokenizer.decode(tokens), finish })));
   });
 }

@@ -2,7 +2,8 @@
 import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
-import { loadTokenizer, type Tokenizer } from '../policy/tokenizer.ts';
+import type { TextProcess } from '../policy/textProcess.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
 import { resolveDevice } from '../runtime/device.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
 import { startRuntime } from '../runtime/remote.ts';
@@ -10,10 +11,12 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 import { checkTokenizer, type LoadControl } from './models.ts';
 import { WORKER_ENTRY } from './places.ts';
 import { probeProvider } from './probing.ts';
+import { withTexts } from './texts.ts';
 
 export interface LineModel {
   readonly folder: string;
   readonly runtime: ModelRuntime;
+  readonly texts: TextProcess;
   readonly tokenizer: Tokenizer;
   readonly info: ModelInfo;
   /** The model's own snapshot, or the one that adapters make of it. */
@@ -30,15 +33,20 @@ const MOST_LINES = 64;
  * @param adapter a folder with adapters in the layout of PEFT; null for the model alone
  * @throws C3Error('model') when a folder cannot be used; CancelledError
  */
-export async function withLineModel<Result>(folder: string, adapter: string | null, work: (model: LineModel) => Promise<Result>, { onProgress, cancelled }: LoadControl = {}): Promise<Result> {
-  const tokenizer = await loadTokenizer(folder);
+export async function withLineModel<Result>(folder: string, adapter: string | null, work: (model: LineModel) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
+  return withTexts(folder, (texts) => withRuntime(texts, adapter, work, control));
+}
+
+async function withRuntime<Result>(texts: TextProcess, adapter: string | null, work: (model: LineModel) => Promise<Result>, { onProgress, cancelled = () => false }: LoadControl): Promise<Result> {
+  const { folder } = texts;
+  const tokenizer = await texts.tokenizer(cancelled);
   const { settings } = await resolveDevice('cpu', THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);
   try {
     const info = await runtime.load(folder, onProgress, cancelled);
     checkTokenizer(folder, tokenizer, info);
     const snapshot = adapter === null ? info.snapshot : await runtime.loadAdapter(adapter, info.snapshot);
-    return await work({ folder, runtime, tokenizer, info, snapshot });
+    return await work({ folder, texts, runtime, tokenizer, info, snapshot });
   } finally {
     await runtime.close();
   }

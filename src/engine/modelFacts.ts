@@ -1,39 +1,46 @@
 /** What a model folder's files say of it, found from configuration, headers and tokenizer: no weights are read. */
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { compileTemplate, readTemplate } from '../policy/chatTemplate.ts';
-import { loadTokenizer } from '../policy/tokenizer.ts';
-import { CONFIG_FILE } from '../runtime/huggingFaceConfig.ts';
-import { INDEX_FILE, readWeights, WEIGHTS_FILE } from '../runtime/huggingFaceWeights.ts';
+import { readTemplate } from '../policy/chatTemplate.ts';
+import type { TextProcess } from '../policy/textProcess.ts';
+import { CONFIG_FILE, MAX_CONFIG_BYTES } from '../runtime/huggingFaceConfig.ts';
+import { INDEX_FILE, MAX_INDEX_BYTES, readWeights, WEIGHTS_FILE } from '../runtime/huggingFaceWeights.ts';
 import { emptyTargets, loadConfig, parameterCount } from '../runtime/model.ts';
+import { readModelFile } from '../runtime/modelFile.ts';
 import type { StoredTensor } from '../runtime/safetensors.ts';
 import { SafetensorsFile } from '../runtime/safetensorsFile.ts';
 import { parameterSpecs, type TransformerConfig } from '../runtime/transformer.ts';
 import type { ModelFacts } from '../shared/models.ts';
 import { checkTokenizer } from './models.ts';
+import { withTexts } from './texts.ts';
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
 const familySchema = z.looseObject({ model_type: z.string() });
+const ADVICE = 'copy the model again from its source';
 /** How templates ask whether a reasoning part may be opened. */
 const THINKING = 'enable_thinking';
 
 /**
  * Examines a folder as loading would, without reading any weight: configuration, names, shapes and lengths of all tensors, tokenizer, chat template.
- * @throws C3Error('model') naming the file and what is wrong with it, in the words of loading
+ * @throws C3Error('model') naming the file and what is wrong with it, in the words of loading; CancelledError
  */
-export async function inspectModel(folder: string): Promise<ModelFacts> {
+export const inspectModel = (folder: string, cancelled: () => boolean = () => false): Promise<ModelFacts> => withTexts(folder, (texts) => modelFacts(texts, cancelled));
+
+/** The same, of the folder of a process that goes on. */
+export async function modelFacts(texts: TextProcess, cancelled: () => boolean): Promise<ModelFacts> {
+  const { folder } = texts;
   const config = await loadConfig(folder);
   const weights = await inspectWeights(folder, config);
-  const tokenizer = await loadTokenizer(folder);
+  const tokenizer = await texts.tokenizer(cancelled);
   const parameters = parameterCount(config);
   checkTokenizer(folder, tokenizer, { snapshot: '', config, parameters });
   const template = await readTemplate(folder);
-  if (template !== null) compileTemplate(template);
+  if (template !== null) await texts.chat(template, cancelled);
   return {
     folder,
-    family: familySchema.parse(JSON.parse(await readFile(join(folder, CONFIG_FILE), 'utf8'))).model_type,
+    family: familySchema.parse(JSON.parse((await readModelFile(join(folder, CONFIG_FILE), MAX_CONFIG_BYTES, ADVICE)).toString('utf8'))).model_type,
     parameters,
     ...weights,
     layers: config.layers,
@@ -46,7 +53,7 @@ export async function inspectModel(folder: string): Promise<ModelFacts> {
     ropeScaling: scalingWords(config),
     chatTemplate: template === null ? null : basename(template.path),
     reasons: template?.text.includes(THINKING) ?? false,
-    endTokens: tokenizer.pieces(Int32Array.of(tokenizer.endToken, ...tokenizer.otherEndTokens)),
+    endTokens: await tokenizer.pieces(Int32Array.of(tokenizer.endToken, ...tokenizer.otherEndTokens)),
   };
 }
 
@@ -77,7 +84,7 @@ async function inspectWeights(folder: string, config: TransformerConfig): Promis
 async function weightFiles(folder: string): Promise<string[]> {
   const single = join(folder, WEIGHTS_FILE);
   if (existsSync(single)) return [single];
-  const { weight_map: places } = indexSchema.parse(JSON.parse(await readFile(join(folder, INDEX_FILE), 'utf8')));
+  const { weight_map: places } = indexSchema.parse(JSON.parse((await readModelFile(join(folder, INDEX_FILE), MAX_INDEX_BYTES, ADVICE)).toString('utf8')));
   return [...new Set(Object.values(places))].sort().map((name) => join(folder, name));
 }
 

@@ -1,6 +1,7 @@
 /** The self-test of a model folder: whether it loads, reads and writes text, and computes the same alone, in a batch and in training. */
-import { loadChatTemplate } from '../policy/chatTemplate.ts';
-import { loadTokenizer, type Tokenizer } from '../policy/tokenizer.ts';
+import { templateIn } from '../policy/chatTemplate.ts';
+import type { TextProcess } from '../policy/textProcess.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
 import { resolveDevice } from '../runtime/device.ts';
 import type { Completion, GenerationRequest } from '../runtime/generate.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
@@ -9,10 +10,11 @@ import type { DeviceRequest } from '../shared/devices.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { ModelFacts, SelfTestProgress, SelfTestStep } from '../shared/models.ts';
 import { bytesWords, countWords } from '../shared/sizes.ts';
-import { inspectModel } from './modelFacts.ts';
+import { modelFacts } from './modelFacts.ts';
 import { checkTokenizer } from './models.ts';
 import { WORKER_ENTRY } from './places.ts';
 import { probeProvider } from './probing.ts';
+import { withTexts } from './texts.ts';
 
 export interface SelfTestControl {
   readonly cancelled: () => boolean;
@@ -70,19 +72,22 @@ class SelfTest {
  * @returns the steps in order
  * @throws CancelledError, nothing is held afterwards
  */
-export async function testModel(folder: string, device: DeviceRequest, control: SelfTestControl): Promise<readonly SelfTestStep[]> {
+export const testModel = (folder: string, device: DeviceRequest, control: SelfTestControl): Promise<readonly SelfTestStep[]> => withTexts(folder, (texts) => testWith(texts, device, control));
+
+async function testWith(texts: TextProcess, device: DeviceRequest, control: SelfTestControl): Promise<readonly SelfTestStep[]> {
+  const { folder } = texts;
   const test = new SelfTest(control);
   const facts = await test.step('Files', async () => {
-    const result = await inspectModel(folder);
+    const result = await modelFacts(texts, control.cancelled);
     return { result, outcome: filesWords(result) };
   });
   if (facts === undefined) return test.steps;
   const tokenizer = await test.step('Tokenizer', async () => {
-    const result = await loadTokenizer(folder);
-    return { result, outcome: roundTrips(result) };
+    const result = await texts.tokenizer(control.cancelled);
+    return { result, outcome: await roundTrips(result) };
   });
   if (tokenizer === undefined) return test.steps;
-  const opening = await test.step('Chat template', () => renderedPrompts(folder, facts, tokenizer));
+  const opening = await test.step('Chat template', () => renderedPrompts(texts, facts, tokenizer, control.cancelled));
   if (opening === undefined) return test.steps;
   let runtime: ModelRuntime | undefined;
   try {
@@ -146,19 +151,20 @@ export function firstDifference(ones: readonly Pick<Completion, 'tokens' | 'logp
 }
 
 /** Texts to ids and back. */
-function roundTrips(tokenizer: Tokenizer): Outcome {
-  const changed = TEXTS.find((text) => tokenizer.decode(tokenizer.encode(text)) !== text);
-  if (changed !== undefined) return { failure: `${JSON.stringify(changed)} comes back as ${JSON.stringify(tokenizer.decode(tokenizer.encode(changed)).slice(0, 100))}` };
+async function roundTrips(tokenizer: Tokenizer): Promise<Outcome> {
+  const back = await Promise.all(TEXTS.map(async (text) => ({ text, again: await tokenizer.decode(await tokenizer.encode(text)) })));
+  const changed = back.find(({ text, again }) => again !== text);
+  if (changed !== undefined) return { failure: `${JSON.stringify(changed.text)} comes back as ${JSON.stringify(changed.again.slice(0, 100))}` };
   return `${String(TEXTS.length)} texts come back as they were; ${String(tokenizer.vocabularySize)} tokens`;
 }
 
 /** The prompts as the model reads them. @throws C3Error('model') where the template refuses what a run would give it */
-async function renderedPrompts(folder: string, { chatTemplate, reasons }: ModelFacts, tokenizer: Tokenizer): Promise<{ readonly result: readonly Int32Array[]; readonly outcome: Outcome }> {
-  if (chatTemplate === null) return { result: PROMPTS.map((text) => tokenizer.encodeWhole(text)), outcome: 'none; the model reads plain text' };
-  const template = await loadChatTemplate(folder);
-  const texts = PROMPTS.map((content) => template.render([{ role: 'system', content: SYSTEM }, { role: 'user', content }]));
-  const result = texts.map((text) => tokenizer.encode(text));
-  const lost = texts.find((text, index) => !text.includes(PROMPTS[index] ?? '') || !text.includes(SYSTEM));
+async function renderedPrompts(texts: TextProcess, { chatTemplate, reasons }: ModelFacts, tokenizer: Tokenizer, cancelled: () => boolean): Promise<{ readonly result: readonly Int32Array[]; readonly outcome: Outcome }> {
+  if (chatTemplate === null) return { result: await Promise.all(PROMPTS.map(async (text) => tokenizer.encodeWhole(text))), outcome: 'none; the model reads plain text' };
+  const render = await texts.chat(await templateIn(texts.folder), cancelled);
+  const prompts = await Promise.all(PROMPTS.map((content) => render([{ role: 'system', content: SYSTEM }, { role: 'user', content }])));
+  const result = await Promise.all(prompts.map(async (text) => tokenizer.encode(text)));
+  const lost = prompts.find((text, index) => !text.includes(PROMPTS[index] ?? '') || !text.includes(SYSTEM));
   if (lost !== undefined) return { result, outcome: { failure: `${chatTemplate} leaves out the system prompt or the question` } };
   return { result, outcome: `${chatTemplate} renders a system prompt and a question in ${String(result[0]?.length ?? 0)} tokens${reasons ? ', reasoning off' : ''}` };
 }

@@ -1,7 +1,7 @@
 /** Models in worker threads. A run has one to itself; replays share another and hold the snapshots that they use, so that nobody takes weights from under another. */
 import { join } from 'node:path';
 import { LocalPolicy, type Policy } from '../policy/policy.ts';
-import { loadTokenizer, TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
+import { TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
 import type { OnLoadProgress } from '../runtime/huggingFaceWeights.ts';
 import { resolveDevice, type Probe } from '../runtime/device.ts';
@@ -10,6 +10,7 @@ import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { WORKER_ENTRY } from './places.ts';
 import { probeProvider } from './probing.ts';
 import type { Recipe } from './recipe.ts';
+import { TextPool } from './texts.ts';
 
 /** A recipe's model, loaded. */
 export interface LoadedModel {
@@ -55,8 +56,8 @@ interface Slot {
 }
 
 export class ModelPool {
+  readonly texts = new TextPool();
   private slots: Slot[] = [];
-  private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
   private readonly probe: Probe;
 
   /** @param probe examines accelerators that recipes ask for */
@@ -66,7 +67,7 @@ export class ModelPool {
 
   /** Lends a runtime with the recipe's model to a run, alone. @throws C3Error('model') when the model cannot be loaded; CancelledError */
   async exclusively<Result>(recipe: Recipe, work: (model: LoadedModel) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
-    const tokenizer = await this.tokenizer(recipe.modelFolder);
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
     return this.withSlot(recipe, true, async (slot, runtime) => {
       try {
         return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe, control), remark: slot.remark });
@@ -78,7 +79,7 @@ export class ModelPool {
 
   /** Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once. */
   async withPolicy<Result>(recipe: Recipe, snapshot: string, weights: WeightsFinder, work: (lent: LentPolicy | string) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
-    const tokenizer = await this.tokenizer(recipe.modelFolder);
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
     return this.withSlot(recipe, false, async (slot, runtime) => {
       slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
       slot.idle = slot.idle.filter((name) => name !== snapshot);
@@ -100,7 +101,7 @@ export class ModelPool {
 
   /** The snapshot that a recipe's model folder holds; the model is loaded where it is not. @throws C3Error('model'); CancelledError */
   async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
-    const tokenizer = await this.tokenizer(recipe.modelFolder);
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
     return this.withSlot(recipe, false, async (slot, runtime) => {
       if (slot.info !== undefined) return slot.info.snapshot;
       const { snapshot } = await loadInto(slot, runtime, tokenizer, recipe, control);
@@ -112,6 +113,7 @@ export class ModelPool {
   async close(): Promise<void> {
     const { slots } = this;
     this.slots = [];
+    this.texts.close();
     await Promise.all(slots.map(closeSlot));
   }
 
@@ -148,14 +150,6 @@ export class ModelPool {
     if (slot.users > 0 || !this.slots.some((other) => other !== slot && other.key === slot.key && this.slots.includes(slot))) return;
     this.slots = this.slots.filter((other) => other !== slot);
     await closeSlot(slot);
-  }
-
-  /** Read once; a folder that could not be read is looked at again the next time. */
-  tokenizer(folder: string): Promise<Tokenizer> {
-    const known = this.tokenizers.get(folder) ?? loadTokenizer(folder);
-    this.tokenizers.set(folder, known);
-    known.catch(() => this.tokenizers.delete(folder));
-    return known;
   }
 }
 

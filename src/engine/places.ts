@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxPlaces } from '../evaluate/python/sandboxProcess.ts';
+import type { TextPlaces } from '../policy/textProcess.ts';
 import type { TaskName } from '../tasks/split.ts';
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
@@ -15,6 +16,12 @@ export const ENGINE_ENTRY = new URL(FROM_SOURCE ? './main.ts' : './engine.js', i
 
 /** Entry of the process that examines a provider. */
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
+
+/** The process that works with tokenizers and chat templates of others: its bundle lies in a folder of its own, the only one that it may read. */
+export const TEXT_PLACES: TextPlaces = {
+  entry: new URL(FROM_SOURCE ? './text.ts' : './text/text.mjs', import.meta.url),
+  readable: fileURLToPath(new URL(FROM_SOURCE ? '../..' : './text', import.meta.url)),
+};
 
 /** The bundled extension; from source, what was built last. */
 export const EXTENSION_BUNDLE = fileURLToPath(new URL(FROM_SOURCE ? '../../dist/extension.cjs' : './extension.cjs', import.meta.url));

@@ -1,6 +1,6 @@
 /** What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its configuration allows. */
-import { rendererOf, readRendering } from '../policy/rendering.ts';
-import { loadTokenizer, type Tokenizer } from '../policy/tokenizer.ts';
+import { readRendering } from '../policy/rendering.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
 import { samplingOf } from '../replay/tree.ts';
 import { resolveDevice } from '../runtime/device.ts';
 import { lacking, planMemory, savings, type AvailableMemory, type Lever, type MemoryDemand } from '../runtime/memoryPlan.ts';
@@ -18,6 +18,7 @@ import { methodNamed } from '../training/methods/methods.ts';
 import { availableMemory } from './machineMemory.ts';
 import { probeProvider } from './probing.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from './recipe.ts';
+import type { TextPool } from './texts.ts';
 
 /** What a run works with beside its configuration and its model. */
 export interface RunInputs {
@@ -46,13 +47,14 @@ const ADVISED_RANK = 16;
 
 /**
  * Plans a run before it starts.
+ * @param texts gives the tokenizer and the rendering
  * @param timeOf estimates how long it would take; asked only where the memory suffices
  * @throws C3Error as starting it would, where configuration, data or tokenizer cannot be used
  */
-export async function planRun(recipe: Recipe, timeOf: (inputs: RunInputs) => Promise<TimeEstimate | null>): Promise<RunPlan> {
+export async function planRun(recipe: Recipe, texts: TextPool, timeOf: (inputs: RunInputs) => Promise<TimeEstimate | null>, cancelled: () => boolean = () => false): Promise<RunPlan> {
   const { config, modelFolder } = recipe;
-  const [tokenizer, data, protocol] = [await loadTokenizer(modelFolder), await loadData(recipe), protocolOf(recipe)];
-  const render = rendererOf(await readRendering(modelFolder, tokenizer, config.chat));
+  const [tokenizer, data, protocol] = [await texts.tokenizer(modelFolder, cancelled), await loadData(recipe), protocolOf(recipe)];
+  const render = texts.renderer(modelFolder, await readRendering(modelFolder, tokenizer, config.chat), cancelled);
   const inputs = { protocol, tokenizer, render, data };
   const memory = await planHere(recipe, inputs);
   return { memory, budget: runBudget(config, protocol, data), seconds: lacking(memory) === null ? await timeOf(inputs) : null };
@@ -68,8 +70,8 @@ export async function planHere({ config, modelFolder }: Recipe, inputs: RunInput
 }
 
 /** The memory plan of a run, with advice where it does not fit. */
-export function memoryPlan(config: RunConfig, inputs: PlanInputs, available: AvailableMemory): MemoryPlan {
-  const prompts = longestPrompts(inputs);
+export async function memoryPlan(config: RunConfig, inputs: PlanInputs, available: AvailableMemory): Promise<MemoryPlan> {
+  const prompts = await longestPrompts(inputs);
   const demand = (changed: RunConfig): MemoryDemand => demandOf(changed, inputs, prompts);
   const plan = planMemory(demand(config), available);
   return lacking(plan) === null ? plan : { ...plan, advice: adviceFor(config, demand, available) };
@@ -130,18 +132,19 @@ const sumOf = (costs: readonly WorkCost[]): WorkCost =>
   }));
 
 /** Tokens of the longest context at each position, before any message stands in it. */
-function longestPrompts({ protocol, tokenizer, render, data }: RunInputs): readonly number[] {
+function longestPrompts({ protocol, tokenizer, render, data }: RunInputs): Promise<readonly number[]> {
   const longest = [...data.train, ...data.evaluation].map(({ question }) => question).sort((a, b) => b.length - a.length).slice(0, COUNTED);
-  return protocol.occurrences.map(({ position, ancestors }) => {
-    const none = new Map(ancestors.map((ancestor) => [ancestor, '']));
-    return Math.max(1, ...longest.map((question) => tokenizer.encode(render(renderContext(protocol, position, question, none))).length));
-  });
+  const tokensOf = async (position: number, ancestors: readonly number[], question: string): Promise<number> => {
+    const context = await render(renderContext(protocol, position, question, new Map(ancestors.map((ancestor) => [ancestor, '']))));
+    return (await tokenizer.encode(context)).length;
+  };
+  return Promise.all(protocol.occurrences.map(async ({ position, ancestors }) => Math.max(1, ...(await Promise.all(longest.map((question) => tokensOf(position, ancestors, question)))))));
 }
 
 /** Tokens of the messages of an episode and of their contexts: questions at their longest, every message half as long as it may get. */
-export function messageLengths(config: RunConfig, inputs: RunInputs & Pick<PlanInputs, 'model'>): readonly { readonly promptTokens: number; readonly newTokens: number }[] {
+export async function messageLengths(config: RunConfig, inputs: RunInputs & Pick<PlanInputs, 'model'>): Promise<readonly { readonly promptTokens: number; readonly newTokens: number }[]> {
   const { protocol, model } = inputs;
-  const prompts = longestPrompts(inputs);
+  const prompts = await longestPrompts(inputs);
   const half = (position: number): number => Math.ceil(samplingOf({ protocol, sampling: runSampling(config) }, position).maxNewTokens / 2);
   return protocol.occurrences.map(({ position, ancestors }) => {
     const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + half(ancestor), 0);

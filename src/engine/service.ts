@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
-import { rendererOf } from '../policy/rendering.ts';
 import { unlessCancelled } from '../replay/arrivals.ts';
 import { checkRequest, replayMessage, type ReplayControl } from '../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
@@ -135,8 +134,8 @@ export class EngineService {
   }
 
   /** What a run would need, cost and take. A small model is tried for a moment where no earlier run shows how fast it is. @throws C3Error as starting it would */
-  plan(recipe: Recipe): Promise<RunPlan> {
-    return this.tracked(planRun(recipe, (inputs) => this.timing.ofPlan(recipe, inputs)));
+  plan(recipe: Recipe, cancelled: () => boolean = () => false): Promise<RunPlan> {
+    return this.tracked(planRun(recipe, this.models.texts, (inputs) => this.timing.ofPlan(recipe, inputs), this.stopping(cancelled)));
   }
 
   /** Trains or evaluates. Nothing is stored before data and model are loaded. @throws C3Error('engine') while another run is going on in this engine; CancelledError */
@@ -210,10 +209,10 @@ export class EngineService {
     const asked = withPairs(request, store.message(decision.id), own, protocol);
     const work = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<ReplayResult> => {
       if (typeof lent === 'string') throw new C3Error('model', lent);
-      if (request.text !== null) checkLength(request.text, decision.context, lent);
+      if (request.text !== null) await checkLength(request.text, decision.context, lent);
       return replayMessage(
         asked,
-        { store, protocol, render: rendererOf(recipe.rendering), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo'), decided: decidedIn },
+        { store, protocol, render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo'), decided: decidedIn },
         { ...control, cancelled, due: paced() },
       );
     };
@@ -247,7 +246,10 @@ export class EngineService {
   private async withSnapshot<Result>(run: string, recipe: StoredRecipe, snapshot: string, cancelled: () => boolean, work: (lent: LentPolicy | string) => Promise<Result>): Promise<Result> {
     const folder = this.reading((store) => otherModel(store, run, snapshot));
     if (folder === null) return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), work, { cancelled });
-    const there = await this.models.tokenizer(folder).then(() => null, messageOf);
+    const there = await this.models.texts.tokenizer(folder, cancelled).then(() => null, (error: unknown) => {
+      if (error instanceof CancelledError) throw error;
+      return messageOf(error);
+    });
     if (there !== null) return work(modelGone(folder, snapshot, there));
     return this.models.withPolicy(withModel(recipe, folder), snapshot, () => Promise.resolve(null), (lent) => work(typeof lent === 'string' ? modelGone(folder, snapshot, lent) : lent), { cancelled });
   }
@@ -321,17 +323,17 @@ export class EngineService {
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const cancelled = this.stopping(control.cancelled);
-    const dependencies = { store, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: judgesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
+    const dependencies = { store, protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: judgesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
     return this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled }));
   }
 
   /** The token boundaries of a stored decision's context and answer. @throws C3Error('model') when the run's tokenizer is gone */
-  async contextTokens(message: number): Promise<ContextTokens> {
+  async contextTokens(message: number, cancelled: () => boolean = () => false): Promise<ContextTokens> {
     const { decision, modelFolder } = this.reading((store) => {
       const found = store.decision(message);
       return { decision: found, modelFolder: parseRecipe(store.runConfig(found.run), found.run).modelFolder };
     });
-    return contextTokens(await this.models.tokenizer(modelFolder), decision);
+    return contextTokens(await this.models.texts.tokenizer(modelFolder, this.stopping(cancelled)), decision);
   }
 
   /** The failure taxonomy of a run, for the command line. */
@@ -383,7 +385,7 @@ export class EngineService {
 
   /** Lends policies with the value of states, as the run's value head judged them with these weights. */
   private judgingLender(run: string, recipe: StoredRecipe, cancelled: () => boolean): SampleLender {
-    const form = { protocol: protocolOf(recipe), render: rendererOf(recipe.rendering) };
+    const form = { protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled) };
     return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), async (lent) => {
       if (typeof lent === 'string') return work(lent);
       const { policy, runtime, tokenizer, info } = lent;

@@ -162,5 +162,5 @@ async function productSeconds(recipe: Recipe, inputs: RunInputs): Promise<Messag
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
   if (settings.provider !== undefined && settings.provider !== 'cpu') return null;
   const model = await loadConfig(modelFolder);
-  return tryProducts(model, settings, messageLengths(config, { ...inputs, model }), config.evaluation.batch);
+  return tryProducts(model, settings, await messageLengths(config, { ...inputs, model }), config.evaluation.batch);
 }

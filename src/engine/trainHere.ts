@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { evaluatorProblem, type Evaluator } from '../evaluate/evaluator.ts';
 import { PRIVATE_FOLDER } from '../files/newFile.ts';
-import { checkRendering, readRendering, rendererOf } from '../policy/rendering.ts';
+import { checkRendering, readRendering } from '../policy/rendering.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { RunSummary } from '../shared/records.ts';
 import { runSampling } from '../training/config.ts';
@@ -40,25 +40,29 @@ export async function trainHere(place: TrainingPlace, recipe: Recipe, interrupte
   const { models, evaluators, timing, snapshotFolder } = place;
   const data = await loadData(recipe);
   const protocol = protocolOf(recipe);
-  const rendering = await readRendering(recipe.modelFolder, await models.tokenizer(recipe.modelFolder), recipe.config.chat);
+  const { modelFolder } = recipe;
+  const { cancelled } = control;
+  const tokenizer = await models.texts.tokenizer(modelFolder, cancelled);
+  const rendering = await readRendering(modelFolder, tokenizer, recipe.config.chat);
+  const render = models.texts.renderer(modelFolder, interrupted === null ? rendering : interrupted.recipe.rendering, cancelled);
   const fingerprint = await fingerprintOf(recipe, data, rendering);
-  if (interrupted === null) checkRendering(rendering, protocol);
+  if (interrupted === null) await checkRendering(rendering, protocol, render);
   else {
     const change = await changeSince(interrupted.recipe, fingerprint);
     if (change !== null) throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
   }
   const unscored = evaluatorProblem(recipe.config.evaluator, [...data.train, ...data.evaluation]);
   if (unscored !== null) throw new C3Error('input', unscored);
-  const inputs = { protocol, tokenizer: await models.tokenizer(recipe.modelFolder), render: rendererOf(interrupted === null ? rendering : interrupted.recipe.rendering), data };
+  const inputs = { protocol, tokenizer, render, data };
   const plan = await planHere(recipe, inputs);
   const short = shortage(plan);
   // A run that has begun was let begin; its configuration can no longer be changed.
   if (short !== null && interrupted === null) throw new C3Error('input', short);
   const work = async (model: LoadedModel, evaluator: Evaluator): Promise<RunSummary> => {
-    const [{ runtime, tokenizer, info, remark }, { render }] = [model, inputs];
+    const { runtime, info, remark } = model;
     if (remark !== null) onRemark(remark);
     const { maxPositions } = info.config;
-    if (interrupted === null) checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
+    if (interrupted === null) await checkContexts({ protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions }, runInstances(recipe.config, data));
     const lease = await hold();
     const { store } = lease;
     await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
@@ -75,7 +79,7 @@ export async function trainHere(place: TrainingPlace, recipe: Recipe, interrupte
       evaluator,
       ...data,
       recipe: serialiseRecipe(recipe, fingerprint, rendering),
-      modelFolder: recipe.modelFolder,
+      modelFolder,
       snapshotFolder,
       clock: () => performance.now() / 1000,
       expected: await timing.announce(recipe, inputs, model, interrupted === null ? 0 : store.run(interrupted.id).steps, control, onRemark),

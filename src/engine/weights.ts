@@ -1,6 +1,5 @@
 /** Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them. */
 import { existsSync } from 'node:fs';
-import { rendererOf } from '../policy/rendering.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { snapshotFile, valueHeadFile } from '../training/checkpoints.ts';
@@ -87,7 +86,7 @@ export class Weights {
     return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
       const base = info.snapshot;
       if (snapshotAfter(store, run, 0).id !== base) throw new C3Error('model', `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`);
-      const input = { run, config: recipe.config, protocol: protocolOf(recipe), render: rendererOf(recipe.rendering), maxPositions: info.config.maxPositions, store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
+      const input = { run, config: recipe.config, protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), maxPositions: info.config.maxPositions, store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
       const rebuilt = await restoreTraining(input, iteration);
       const file = snapshotFile(this.folder, rebuilt);
       if (rebuilt !== base && !existsSync(file)) await runtime.saveSnapshot(rebuilt, file);

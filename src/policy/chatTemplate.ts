@@ -1,11 +1,11 @@
 /** Messages to the text that a chat model expects, by the Jinja template of its folder. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
+import { readModelFile } from '../runtime/modelFile.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { TOKENIZER_CONFIG_FILE } from './tokenizer.ts';
+import { MAX_TOKENIZER_CONFIG_BYTES, TOKENIZER_CONFIG_FILE } from './tokenizer.ts';
 
 export const TEMPLATE_FILE = 'chat_template.jinja';
 
@@ -32,6 +32,7 @@ export interface ChatOptions {
   readonly thinking?: boolean;
 }
 
+/** A compiled template in this thread, which blocks it for as long as the template wants: for folders of our own. */
 export interface ChatTemplate {
   /**
    * The text of a conversation; nothing is added to it that the template does not add. Some templates put a system prompt of their own where the first
@@ -62,7 +63,7 @@ export async function readTemplate(folder: string): Promise<TemplateSource | nul
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
   const config = await readConfig(configPath);
   const own = join(folder, TEMPLATE_FILE);
-  const [path, text] = existsSync(own) ? [own, await readText(own)] : [configPath, templateIn(config)];
+  const [path, text] = existsSync(own) ? [own, await readText(own)] : [configPath, defaultIn(config)];
   if (text === undefined) return null;
   if (text.length > MAX_TEMPLATE) throw new C3Error('model', `${path}: the chat template is longer than ${String(MAX_TEMPLATE)} characters.`);
   const { bos_token: first, eos_token: end, pad_token: padding } = config;
@@ -89,17 +90,20 @@ export function compileTemplate({ path, text, variables }: TemplateSource): Chat
   };
 }
 
-/** The template of a model folder, ready to use. @throws C3Error('model') naming the file, where there is none or it is no template */
-export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
+/** The template of a model folder, ready to use in this thread. @throws C3Error('model') naming the file, where there is none or it is no template */
+export const loadChatTemplate = async (folder: string): Promise<ChatTemplate> => compileTemplate(await templateIn(folder));
+
+/** The template that a model folder must have. @throws C3Error('model') naming the file, where there is none */
+export async function templateIn(folder: string): Promise<TemplateSource> {
   const source = await readTemplate(folder);
   if (source === null) throw new C3Error('model', `${join(folder, TOKENIZER_CONFIG_FILE)} has no chat_template, and there is no ${TEMPLATE_FILE} beside it; choose a model that was made for chat.`);
-  return compileTemplate(source);
+  return source;
 }
 
 /** A template's own words, on one line of bounded length. */
 const said = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300);
 
-function templateIn({ chat_template: given }: z.output<typeof configSchema>): string | undefined {
+function defaultIn({ chat_template: given }: z.output<typeof configSchema>): string | undefined {
   if (typeof given === 'string') return given;
   return given?.find(({ name }) => name === 'default')?.template;
 }
@@ -114,9 +118,5 @@ async function readConfig(path: string): Promise<z.output<typeof configSchema>> 
 }
 
 async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; choose a folder with a tokenizer.`, { cause: error });
-  }
+  return (await readModelFile(path, MAX_TOKENIZER_CONFIG_BYTES, 'choose a folder with a tokenizer')).toString('utf8');
 }

@@ -1,6 +1,7 @@
 /** What answers a context. */
 import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records.ts';
 import { C3Error } from '../shared/errors.ts';
+import type { Completion } from '../runtime/generate.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -80,28 +81,49 @@ export class LocalPolicy implements Policy {
   }
 
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
-    const prompts = this.encodeAll(requests.map(({ context }) => context));
+    const prompts = await this.encodeAll(requests.map(({ context }) => context));
     for (const [index, { sampling, place = `request ${String(index)}` }] of requests.entries()) checkRoom(prompts[index]?.length ?? 0, sampling.maxNewTokens, this.maxPositions, place);
     const answers: PolicyAnswer[] = [];
+    const arrive = (index: number, text: string, { tokens, logprobs, finish, reusedTokens }: Completion): void => {
+      const answer = { text, prompt: prompts[index] ?? new Int32Array(), tokens, logprobs, finish, reusedTokens };
+      answers[index] = answer;
+      control.onAnswer?.(index, answer);
+    };
+    // Texts that are decoded elsewhere, in the order of their completions.
+    const decoding: Promise<void>[] = [];
+    let failed = false;
     const { endToken, otherEndTokens } = this.tokenizer;
-    await this.runtime.generate(
-      this.snapshot,
-      requests.map(({ agent, sampling, streamKey }, index) => ({ ...sampling, agent, prompt: prompts[index] ?? new Int32Array(), endToken, otherEndTokens, streamKey })),
-      {
-        cancelled: control.cancelled,
-        onCompletion: (index, { tokens, logprobs, finish, reusedTokens }) => {
-          const answer = { text: this.tokenizer.decode(tokens), prompt: prompts[index] ?? new Int32Array(), tokens, logprobs, finish, reusedTokens };
-          answers[index] = answer;
-          control.onAnswer?.(index, answer);
+    try {
+      await this.runtime.generate(
+        this.snapshot,
+        requests.map(({ agent, sampling, streamKey }, index) => ({ ...sampling, agent, prompt: prompts[index] ?? new Int32Array(), endToken, otherEndTokens, streamKey })),
+        {
+          cancelled: () => failed || control.cancelled(),
+          onCompletion: (index, completion) => {
+            const text = this.tokenizer.decode(completion.tokens);
+            if (typeof text === 'string') {
+              arrive(index, text, completion);
+              return;
+            }
+            const decoded = text.then((found) => { arrive(index, found, completion); });
+            // Whoever waits for all of them hears of it.
+            decoded.catch(() => { failed = true; });
+            decoding.push(decoded);
+          },
         },
-      },
-    );
+      );
+    } catch (error) {
+      // What was generated before a cancel still arrives; a text that cannot be decoded is what ended the rest.
+      const lost = (await Promise.allSettled(decoding)).find((one) => one.status === 'rejected');
+      throw lost !== undefined && !control.cancelled() ? lost.reason : error;
+    }
+    await Promise.all(decoding);
     return answers;
   }
 
   async typed({ agent, context, text, temperature }: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
-    const prompt = this.tokenizer.encode(context);
-    const tokens = Int32Array.from([...this.tokenizer.encode(text), this.tokenizer.endToken]);
+    const [prompt, message] = await Promise.all([this.tokenizer.encode(context), this.tokenizer.encode(text)]);
+    const tokens = Int32Array.from([...message, this.tokenizer.endToken]);
     const unused = new Float32Array(tokens.length);
     const messages = [{ tokens, behaviour: unused, reference: unused, advantages: unused }];
     const scored = await this.runtime.score(this.snapshot, [{ agent, prompt, messages }], temperature === 0 ? 1 : temperature, control.cancelled);
@@ -109,12 +131,13 @@ export class LocalPolicy implements Policy {
   }
 
   /** Encodes each distinct context once. */
-  private encodeAll(contexts: readonly string[]): Int32Array[] {
-    const known = new Map<string, Int32Array>();
-    return contexts.map((context) => {
-      const ids = known.get(context) ?? this.tokenizer.encode(context);
+  private encodeAll(contexts: readonly string[]): Promise<Int32Array[]> {
+    const known = new Map<string, Promise<Int32Array>>();
+    const encode = async (context: string): Promise<Int32Array> => this.tokenizer.encode(context);
+    return Promise.all(contexts.map((context) => {
+      const ids = known.get(context) ?? encode(context);
       known.set(context, ids);
       return ids;
-    });
+    }));
   }
 }

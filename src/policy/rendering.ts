@@ -1,9 +1,9 @@
 /** How a model reads a context: through its own chat template, or as plain text. Plain data, which a run's row keeps, and the function that it stands for. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { renderContext, renderPlain, type Renderer } from '../team/render.ts';
+import { renderContext, renderPlain, type RenderedContext, type Renderer } from '../team/render.ts';
 import { compileTemplate, readTemplate } from './chatTemplate.ts';
 import { TOKENIZER_FILE, type Tokenizer } from './tokenizer.ts';
 
@@ -18,7 +18,7 @@ export const renderingSchema = z.object({
   /** The template as the folder had it; null for plain text. */
   template: z.object({ path: z.string(), text: z.string(), variables: z.record(z.string(), z.string()), thinking: z.boolean() }).nullable(),
   /** Texts that the tokenizer takes for control tokens. */
-  controls: z.array(z.string()),
+  controls: z.array(z.string().min(1)),
 });
 export type Rendering = z.infer<typeof renderingSchema>;
 
@@ -28,11 +28,17 @@ const SINGLE = /^.$/su;
 /** What opens a reasoning part at the end of a prompt. */
 const OPEN_REASONING = /<think>\s*$/;
 
+/** Control tokens of a rendering that is written in the engine's own thread, and the characters of one. */
+const FEW_CONTROLS = 64;
+
+/** Whether contexts are plain text in which few control tokens are broken: work that is bounded by the length of the context. */
+export const isSimple = ({ template, controls }: Rendering): boolean => template === null && controls.length <= FEW_CONTROLS && controls.every(({ length }) => length > 0 && length <= FEW_CONTROLS);
+
 /** What to do where a template cannot be used. */
 const INSTEAD = 'choose another model, or set chat.template to none';
 
 /** How contexts for a model folder are written. @throws C3Error('model') naming the file */
-export async function readRendering(folder: string, { controls }: Tokenizer, { template, thinking }: ChatSettings): Promise<Rendering> {
+export async function readRendering(folder: string, { controls }: Pick<Tokenizer, 'controls'>, { template, thinking }: ChatSettings): Promise<Rendering> {
   // Neither could be broken by what is put inside it.
   const unbreakable = controls.find((text) => SINGLE.test(text) || text.includes(JOINER));
   if (unbreakable !== undefined) {
@@ -43,12 +49,12 @@ export async function readRendering(folder: string, { controls }: Tokenizer, { t
 }
 
 /**
- * The function that a rendering stands for. A chat is an explicit system message (the role's prompt), one user message and the opening of the assistant's turn;
+ * The function that a rendering stands for, in this thread: a template blocks it for as long as it wants. A chat is an explicit system message (the role's prompt), one user message and the opening of the assistant's turn;
  * a token that begins the text is part of the template's own, and nobody adds it again.
  * @param rendering null for a run that was stored before renderings were: plain text as it is
  * @throws C3Error('model') for what is no template; the function itself, where the template refuses the messages
  */
-export function rendererOf(rendering: Rendering | null): Renderer {
+export function rendererOf(rendering: Rendering | null): (context: RenderedContext) => string {
   if (rendering === null) return renderPlain;
   const { template, controls } = rendering;
   if (template === null) return (context) => breakControls(renderPlain(context), controls);
@@ -75,19 +81,20 @@ export function breakControls(text: string, controls: readonly string[]): string
 
 /**
  * Renders every role's prompt once, so that a template that cannot be used is refused before a run begins.
+ * @param render what the rendering stands for
  * @throws C3Error('model') in one sentence: the template raises, drops a prompt, or reasons unasked
  */
-export function checkRendering(rendering: Rendering, protocol: Protocol): void {
+export async function checkRendering(rendering: Rendering, protocol: Protocol, render: Renderer): Promise<void> {
   const { template, controls } = rendering;
-  const render = rendererOf(rendering);
   if (template === null) return;
   for (const { role, position, ancestors } of protocol.occurrences) {
     const context = renderContext(protocol, position, 'How many?', new Map(ancestors.map((ancestor) => [ancestor, 'Three.'])));
     const refused = (what: string, advice: string): C3Error => new C3Error('model', `The role ${role} cannot ask this model: ${what.replace(/\.$/, '')}; ${advice}.`);
     let text: string;
     try {
-      text = render(context);
+      text = await render(context);
     } catch (error) {
+      if (error instanceof CancelledError) throw error;
       throw refused(messageOf(error), INSTEAD);
     }
     if (![context.system, context.user].every((part) => text.includes(breakControls(part, controls).trim()))) throw refused(`${template.path}: the chat template leaves out the prompt or the question`, INSTEAD);

@@ -1,9 +1,10 @@
 /** Text to token ids and back, by a Hugging Face tokenizer.json. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
+import { readModelFile } from '../runtime/modelFile.ts';
+import { spansOf, type TokenSpans } from '../shared/contextTokens.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 
 export const TOKENIZER_FILE = 'tokenizer.json';
@@ -18,17 +19,8 @@ const tokenIds = z.union([z.int(), z.array(z.int())]);
 const addedSchema = z.looseObject({ added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string().min(1), special: z.boolean().nullish() })) });
 const generationSchema = z.looseObject({ eos_token_id: tokenIds.nullish() });
 
-export interface Tokenizer {
-  /** Ids of a text, no special tokens added. */
-  encode(text: string): Int32Array;
-  /** Ids of a text as a whole model input, with the special tokens that the family puts around one (Llama 3: a first token). */
-  encodeWhole(text: string): Int32Array;
-  /** Text of ids, special tokens left out. */
-  decode(ids: Int32Array): string;
-  /** Text of ids with the special tokens among them. */
-  decodeWhole(ids: Int32Array): string;
-  /** The text of each single token, for display. */
-  pieces(ids: Int32Array): string[];
+/** What is known of a tokenizer without asking it for anything. */
+export interface TokenizerFacts {
   /** The token that ends a message. */
   readonly endToken: number;
   /** Tokens that also end generation, as generation_config.json says. */
@@ -38,18 +30,76 @@ export interface Tokenizer {
   readonly vocabularySize: number;
 }
 
-/** Loads tokenizer.json, tokenizer_config.json and, where there is one, generation_config.json of a model folder. @throws C3Error('model') naming the file */
-export async function loadTokenizer(folder: string): Promise<Tokenizer> {
-  const tokenizerJson = await readJson(join(folder, TOKENIZER_FILE));
+/** Answers at once, or, where it works in a process of its own, later. @throws C3Error('model') where that process had to be ended; CancelledError */
+export interface Tokenizer extends TokenizerFacts {
+  /** Ids of a text, no special tokens added. */
+  encode(text: string): Int32Array | Promise<Int32Array>;
+  /** Ids of a text as a whole model input, with the special tokens that the family puts around one (Llama 3: a first token). */
+  encodeWhole(text: string): Int32Array | Promise<Int32Array>;
+  /** Text of ids, special tokens left out. */
+  decode(ids: Int32Array): string | Promise<string>;
+  /** Text of ids with the special tokens among them. */
+  decodeWhole(ids: Int32Array): string | Promise<string>;
+  /** The text of each single token, for display. */
+  pieces(ids: Int32Array): readonly string[] | Promise<readonly string[]>;
+  /** Ids grouped so that their texts join to a text, for display. */
+  spans(ids: Int32Array, text: string): TokenSpans | Promise<TokenSpans>;
+}
+
+/** A tokenizer in this thread, which blocks it for as long as its folder's files make it: for folders of our own. */
+export interface LoadedTokenizer extends Tokenizer {
+  encode(text: string): Int32Array;
+  encodeWhole(text: string): Int32Array;
+  decode(ids: Int32Array): string;
+  decodeWhole(ids: Int32Array): string;
+  pieces(ids: Int32Array): string[];
+  spans(ids: Int32Array, text: string): TokenSpans;
+  readonly facts: TokenizerFacts;
+}
+
+/** The files of a folder that make a tokenizer, as they are. */
+export interface TokenizerFiles {
+  readonly folder: string;
+  readonly tokenizer: Uint8Array;
+  readonly config: Uint8Array;
+  /** Null where there is none. */
+  readonly generation: Uint8Array | null;
+}
+
+/** The largest published tokenizer.json has 33 MB; other files of a tokenizer have some kilobytes. */
+export const MAX_TOKENIZER_BYTES = 72 * 1024 * 1024;
+export const MAX_TOKENIZER_CONFIG_BYTES = 16 * 1024 * 1024;
+/** Control tokens, and the characters of one; published tokenizers have up to some thousand. */
+const MAX_CONTROLS = 16_384;
+const MAX_CONTROL = 1024;
+
+/** Reads the files of a tokenizer. @throws C3Error('model') naming the file */
+export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles> {
+  const advice = `choose a folder with ${TOKENIZER_FILE}`;
+  const generation = join(folder, GENERATION_FILE);
+  return {
+    folder,
+    tokenizer: await readModelFile(join(folder, TOKENIZER_FILE), MAX_TOKENIZER_BYTES, advice),
+    config: await readModelFile(join(folder, TOKENIZER_CONFIG_FILE), MAX_TOKENIZER_CONFIG_BYTES, advice),
+    generation: existsSync(generation) ? await readModelFile(generation, MAX_TOKENIZER_CONFIG_BYTES, advice) : null,
+  };
+}
+
+/** Loads the tokenizer of a folder into this thread. @throws C3Error('model') naming the file */
+export const loadTokenizer = async (folder: string): Promise<LoadedTokenizer> => tokenizerOf(await readTokenizerFiles(folder));
+
+/** The tokenizer that files make. @throws C3Error('model') naming the file */
+export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokenizer {
+  const tokenizerJson = parseJson(files.tokenizer, join(folder, TOKENIZER_FILE));
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
-  const config = configSchema.safeParse(await readJson(configPath));
+  const config = configSchema.safeParse(parseJson(files.config, configPath));
   if (!config.success) throw new C3Error('model', `${configPath} names no eos_token; add the token that ends a message.`);
   const unreadable = (why: string, cause?: unknown): C3Error => new C3Error('model', `${join(folder, TOKENIZER_FILE)} is not a tokenizer that can be read: ${why}.`, { cause });
   let tokenizer: HuggingFaceTokenizer;
   try {
     tokenizer = new HuggingFaceTokenizer(tokenizerJson, config.data);
   } catch (error) {
-    throw unreadable(messageOf(error), error);
+    throw unreadable(oneLine(error), error);
   }
   const added = addedSchema.safeParse(tokenizerJson);
   if (!added.success) throw unreadable('added_tokens is no list of tokens with id and content');
@@ -58,20 +108,28 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     if (typeof special === 'string' && tokenizer.token_to_id(special) === undefined) throw lacks(folder, special);
   }
   if (endToken === undefined) throw lacks(folder, config.data.eos_token);
-  const otherEndTokens = (await endTokensOf(folder)).filter((token) => token !== endToken);
+  const otherEndTokens = endTokensOf(files.generation, join(folder, GENERATION_FILE)).filter((token) => token !== endToken);
+  const controls = controlsIn(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token);
+  if (controls.length > MAX_CONTROLS) throw unreadable(`added_tokens names ${String(controls.length)} control tokens, more than the ${String(MAX_CONTROLS)} that are taken`);
+  if (controls.some((control) => control.length > MAX_CONTROL)) throw unreadable(`added_tokens names a control token of more than ${String(MAX_CONTROL)} characters`);
   const encode = (text: string, whole: boolean): Int32Array => Int32Array.from(tokenizer.encode(text, { add_special_tokens: whole }).ids);
+  const facts = { endToken, otherEndTokens, controls, vocabularySize: tokenizer.get_vocab(true).size };
+  const decode = (ids: readonly number[], special: boolean): string =>
+    ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: !special, clean_up_tokenization_spaces: false });
   return {
     encode: (text) => encode(text, false),
     encodeWhole: (text) => encode(text, true),
-    decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: true, clean_up_tokenization_spaces: false })),
-    decodeWhole: (ids) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: false, clean_up_tokenization_spaces: false })),
-    pieces: (ids) => Array.from(ids, (id) => tokenizer.decode([id], { skip_special_tokens: false, clean_up_tokenization_spaces: false })),
-    endToken,
-    otherEndTokens,
-    controls: controlsIn(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token),
-    vocabularySize: tokenizer.get_vocab(true).size,
+    decode: (ids) => decode([...ids], false),
+    decodeWhole: (ids) => decode([...ids], true),
+    pieces: (ids) => Array.from(ids, (id) => decode([id], true)),
+    spans: (ids, text) => spansOf([...ids], text, (some) => decode(some, true)),
+    facts,
+    ...facts,
   };
 }
+
+/** What a parser says of a text may quote it. */
+const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 300);
 
 const lacks = (folder: string, token: string): C3Error => new C3Error('model', `${join(folder, TOKENIZER_FILE)} lacks the special token ${JSON.stringify(token).slice(1, -1).slice(0, 80)}, which ${TOKENIZER_CONFIG_FILE} names; copy both files again from their source.`);
 
@@ -83,20 +141,19 @@ function controlsIn(added: readonly AddedToken[], endTokens: readonly number[], 
 }
 
 /** The ids of generation_config.json; none where the folder has no such file. */
-async function endTokensOf(folder: string): Promise<number[]> {
-  const path = join(folder, GENERATION_FILE);
-  if (!existsSync(path)) return [];
-  const parsed = generationSchema.safeParse(await readJson(path));
+function endTokensOf(bytes: Uint8Array | null, path: string): number[] {
+  if (bytes === null) return [];
+  const parsed = generationSchema.safeParse(parseJson(bytes, path));
   if (!parsed.success) throw new C3Error('model', `${path}: eos_token_id is no token id and no list of them.`);
   return [parsed.data.eos_token_id ?? []].flat();
 }
 
-async function readJson(path: string): Promise<object> {
+function parseJson(bytes: Uint8Array, path: string): object {
   let json: unknown;
   try {
-    json = JSON.parse(await readFile(path, 'utf8'));
+    json = JSON.parse(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
   } catch (error) {
-    throw new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; choose a folder with ${TOKENIZER_FILE}.`, { cause: error });
+    throw new C3Error('model', `Cannot read ${path}: ${oneLine(error)}; choose a folder with ${TOKENIZER_FILE}.`, { cause: error });
   }
   if (typeof json !== 'object' || json === null) throw new C3Error('model', `${path} is not a JSON object.`);
   return json;

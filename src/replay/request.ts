@@ -86,7 +86,43 @@ export async function replayMessage(request: ReplayRequest, dependencies: Replay
   const { store } = dependencies;
   const decision = store.decision(request.message);
   if (!dependencies.policy.seeded) control.onRemark?.(NO_SEEDS_REMARK);
-  return new Replaying(request, decision, dependencies, control, store.nextRequestNumber(decision.run)).execute();
+  // Before anything is stored: a context that cannot be had again is refused. The number is taken and stored without a pause.
+  const branch = await frozenBranch(decision, dependencies);
+  return new Replaying(request, decision, branch, dependencies, control, store.nextRequestNumber(decision.run)).execute();
+}
+
+/** The messages before a stored one as they were stored. @throws C3Error('engine') where its context would be another one now */
+async function frozenBranch(decision: Decision, { store, protocol, render }: ReplayDependencies): Promise<Branch> {
+  const instance = store.instance(decision.instance);
+  let node: TreeNode | null = null;
+  for (const message of store.chain(decision.id).slice(0, -1)) node = storedNode(store, instance, message, node);
+  const branch: Branch = { instance, node };
+  if ((await contextOf({ protocol, render }, branch, decision.position)).context !== decision.context) {
+    throw new C3Error('engine', `Message ${String(decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`);
+  }
+  return branch;
+}
+
+/** A node that stands for a stored message. */
+function storedNode(store: ReplayDependencies['store'], instance: Branch['instance'], message: Message | Decision, parent: TreeNode | null): TreeNode {
+  const full = 'tokens' in message ? message : store.decision(message.id);
+  return {
+    instance,
+    position: full.position,
+    parent,
+    sibling: full.siblingIndex,
+    // The clicked message stands first in the request's bucket; the messages before it are no one's continuation.
+    alternative: 0,
+    replay: null,
+    context: full.context,
+    contextKey: full.contextKey,
+    streamKey: full.streamKey,
+    sampling: full.sampling,
+    answer: { text: full.text, prompt: new Int32Array(full.promptTokens), tokens: full.tokens, logprobs: full.logprobs, finish: full.finish, reusedTokens: full.reusedTokens },
+    score: undefined,
+    children: [],
+    stored: full.id,
+  };
 }
 
 /** @throws C3Error('input') for a request out of bounds */
@@ -119,7 +155,7 @@ class Replaying {
   private original: TreeNode | undefined;
   private readonly paired: boolean;
 
-  constructor(request: ReplayRequest, decision: Decision, dependencies: ReplayDependencies, control: ReplayControl, number: number) {
+  constructor(request: ReplayRequest, decision: Decision, branch: Branch, dependencies: ReplayDependencies, control: ReplayControl, number: number) {
     const { store, protocol, render, policy, evaluator, sampling, seed, returnBound } = dependencies;
     this.request = request;
     this.decision = decision;
@@ -129,8 +165,7 @@ class Replaying {
     this.paired = request.design === 'paired';
     this.settings = { protocol, render, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true, ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }) };
     this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
-    // Before anything is stored: a context that cannot be had again is refused.
-    this.branch = this.frozenBranch();
+    this.branch = branch;
     this.bucket = store.transaction(() => {
       const bucket = store.insertBucket({
         run: decision.run,
@@ -160,7 +195,7 @@ class Replaying {
   private async fill(): Promise<ReplayResult> {
     const { store } = this.dependencies;
     const { branch } = this;
-    const original = this.storedNode(branch.instance, this.decision, branch.node);
+    const original = storedNode(store, branch.instance, this.decision, branch.node);
     this.original = original;
     // The scores of stored messages are taken again where they are part of the return.
     for (let node: TreeNode | null = original; node !== null; node = node.parent) await this.score(node);
@@ -201,44 +236,9 @@ class Replaying {
     }
   }
 
-  /** The messages before this one as they were stored. */
-  private frozenBranch(): Branch {
-    const { store } = this.dependencies;
-    const instance = store.instance(this.decision.instance);
-    let node: TreeNode | null = null;
-    for (const message of store.chain(this.decision.id).slice(0, -1)) node = this.storedNode(instance, message, node);
-    const branch: Branch = { instance, node };
-    if (contextOf(this.settings, branch, this.decision.position).context !== this.decision.context) {
-      throw new C3Error('engine', `Message ${String(this.decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`);
-    }
-    return branch;
-  }
-
   private score(node: TreeNode): Promise<void> {
     if (occurrenceAt(this.dependencies.protocol, node.position).scored) this.settings.budget.reserve(1);
     return unlessCancelled(scoreNode(this.settings, node, this.control.cancelled), this.control.cancelled);
-  }
-
-  /** A node that stands for a stored message. */
-  private storedNode(instance: Branch['instance'], message: Message | Decision, parent: TreeNode | null): TreeNode {
-    const full = 'tokens' in message ? message : this.dependencies.store.decision(message.id);
-    return {
-      instance,
-      position: full.position,
-      parent,
-      sibling: full.siblingIndex,
-      // The clicked message stands first in the request's bucket; the messages before it are no one's continuation.
-      alternative: 0,
-      replay: null,
-      context: full.context,
-      contextKey: full.contextKey,
-      streamKey: full.streamKey,
-      sampling: full.sampling,
-      answer: { text: full.text, prompt: new Int32Array(full.promptTokens), tokens: full.tokens, logprobs: full.logprobs, finish: full.finish, reusedTokens: full.reusedTokens },
-      score: undefined,
-      children: [],
-      stored: full.id,
-    };
   }
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {

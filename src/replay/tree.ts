@@ -87,10 +87,10 @@ export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>
 }
 
 /** The exact model input of the decision at `position` after a branch, and its key. */
-export function contextOf({ protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>, branch: Branch, position: number): { context: string; key: string } {
+export async function contextOf({ protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>, branch: Branch, position: number): Promise<{ context: string; key: string }> {
   const messages = new Map<number, string>();
   for (let node = branch.node; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
-  const context = render(renderContext(protocol, position, branch.instance.question, messages));
+  const context = await render(renderContext(protocol, position, branch.instance.question, messages));
   return { context, key: contextKey(context).key };
 }
 
@@ -146,8 +146,8 @@ export async function extend(
   const occurrence = occurrenceAt(settings.protocol, position);
   if (occurrence.scored) settings.budget.reserve(branches.length * fanout);
   const sampling = samplingOf(settings, position);
-  const plans = branches.flatMap((branch, start) => {
-    const { context, key } = contextOf(settings, branch, position);
+  const contexts = await Promise.all(branches.map(async (branch) => ({ branch, ...(await contextOf(settings, branch, position)) })));
+  const plans = contexts.flatMap(({ branch, context, key }, start) => {
     return Array.from({ length: fanout }, (_, sample): Plan => {
       const place = placeOf(branch, start, sample, fanout, growth);
       return { index: start * fanout + sample, branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place), place: placeWords(occurrence.id, branch.instance.uid) } };

@@ -10,7 +10,7 @@ export const WEIGHTS_FILE = 'model.safetensors';
 export const INDEX_FILE = 'model.safetensors.index.json';
 
 /** An index is text, one short line for each tensor: 10 MB for the largest mixtures of experts. */
-const MAX_INDEX_BYTES = 32 * 1024 * 1024;
+export const MAX_INDEX_BYTES = 32 * 1024 * 1024;
 /** Files that an index may name; the largest published models have some hundred. */
 const MAX_SHARDS = 4096;
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });

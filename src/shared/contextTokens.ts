@@ -18,12 +18,18 @@ export interface ContextTokens {
   readonly storedPromptTokens: number;
 }
 
+export interface TokenSpans {
+  readonly spans: readonly TokenSpan[];
+  /** Whether they join to the text. */
+  readonly exact: boolean;
+}
+
 /**
  * Groups tokens so that the pieces join to the text: a token whose own text is only a part of a character stands together with those after it.
  * @param decode text of some ids, special tokens included
  * @returns the spans, and whether they join to the text
  */
-export function spansOf(ids: readonly number[], text: string, decode: (ids: readonly number[]) => string): { readonly spans: readonly TokenSpan[]; readonly exact: boolean } {
+export function spansOf(ids: readonly number[], text: string, decode: (ids: readonly number[]) => string): TokenSpans {
   const spans: TokenSpan[] = [];
   let at = 0;
   for (let from = 0; from < ids.length;) {

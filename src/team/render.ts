@@ -8,8 +8,8 @@ export interface RenderedContext {
   readonly user: string;
 }
 
-/** Writes the two parts as the one text that a model reads. A pure function: the same parts are always the same text. */
-export type Renderer = (context: RenderedContext) => string;
+/** Writes the two parts as the one text that a model reads, at once or later. A pure function: the same parts are always the same text. */
+export type Renderer = (context: RenderedContext) => string | Promise<string>;
 
 /** The wrapper that the published prompts carry; a chat template adds its own. */
 const CHAT_MARKER = /<\|im_(?:start|end)\|>/g;

@@ -35,7 +35,7 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   const { ppo, sampling, memory } = config;
   const method = methodNamed(config.method);
   const learned = input.store.trainingMessages(input.run, iteration, method.estimator(config));
-  const groups = learningGroups(input, iteration, learned, method.compared);
+  const groups = await learningGroups(input, iteration, learned, method.compared);
   const contexts = trainingContexts(groups, config.credit.group_normalise);
   // Also where it is not penalised: the reported divergence is one from the reference.
   const referenced = withReference(contexts, await runtime.score(input.base, contexts, sampling.temperature, cancelled));
@@ -66,7 +66,7 @@ async function learnValues(input: LearnInput, learned: readonly TrainingMessage[
   const { store, runtime, cancelled } = input;
   const stored = new Map(store.messages(learned.map(({ decision }) => decision)).map((message) => [message.id, message]));
   const questions = new Map([...new Set(learned.map(({ instance }) => instance))].map((instance) => [instance, store.instance(instance).question]));
-  const { states, places } = statesOf(
+  const { states, places } = await statesOf(
     input,
     learned.map(({ decision, instance, position, tokens }): Moment => {
       const messages = new Map<number, string>();
@@ -84,14 +84,14 @@ async function learnValues(input: LearnInput, learned: readonly TrainingMessage[
 }
 
 /** The groups of an iteration, in the order in which they were stored. */
-function learningGroups({ run, tokenizer }: LearnInput, iteration: number, learned: readonly TrainingMessage[], compared: Method['compared']): LearningGroup[] {
+async function learningGroups({ run, tokenizer }: LearnInput, iteration: number, learned: readonly TrainingMessage[], compared: Method['compared']): Promise<LearningGroup[]> {
   const groups = Map.groupBy(learned, ({ bucket }) => bucket);
-  const prompts = new Map<string, Int32Array>();
+  const contexts = [...new Set([...groups.values()].flatMap(([first]) => first?.context ?? []))];
+  const prompts = new Map(await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)));
   return [...groups.values()].flatMap((messages) => {
     const first = messages[0];
     if (first === undefined) return [];
-    const prompt = prompts.get(first.context) ?? tokenizer.encode(first.context);
-    prompts.set(first.context, prompt);
+    const prompt = prompts.get(first.context) ?? new Int32Array();
     if (prompt.length !== first.promptTokens) {
       throw new C3Error('model', `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`);
     }

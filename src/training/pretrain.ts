@@ -2,7 +2,7 @@
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeWhole } from '../runtime/wholeFile.ts';
-import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
+import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../policy/tokenizer.ts';
 import { trainBpe } from '../policy/trainBpe.ts';
 import { initialParameters, loadParameters, parameterCount, saveModel, saveParameters } from '../runtime/model.ts';
 import type { TrainingContext } from '../runtime/pack.ts';
@@ -91,7 +91,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
  * A share of them is hasty (an answer without its steps; a program that forgets an edge case): like people's demonstrations, they differ in
  * care. So the supervised team knows a better and a worse way to answer, and reinforcement has something to choose from.
  */
-export function demonstrations(problem: DemonstratedProblem, shares: PretrainPhase['hasty'], protocol: Protocol, tokenizer: Tokenizer): TrainingContext[] {
+export function demonstrations(problem: DemonstratedProblem, shares: PretrainPhase['hasty'], protocol: Protocol, tokenizer: LoadedTokenizer): TrainingContext[] {
   const { question, uidSha } = problem;
   const hasty = chance(uidSha) < (problem.short ? shares.short : shares.long);
   const { plan, solution } = hasty ? problem.hasty : problem;
@@ -104,7 +104,7 @@ export function demonstrations(problem: DemonstratedProblem, shares: PretrainPha
 /** A number in [0, 1) from eight hex digits of a hash that the split does not look at. */
 const chance = (sha: string): number => Number.parseInt(sha.slice(8, 16), 16) / 0x1_0000_0000;
 
-function demonstration(tokenizer: Tokenizer, context: string, message: string): TrainingContext {
+function demonstration(tokenizer: LoadedTokenizer, context: string, message: string): TrainingContext {
   const tokens = Int32Array.from([...tokenizer.encode(message), tokenizer.endToken]);
   const unused = new Float32Array(tokens.length);
   return { prompt: tokenizer.encode(context), messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }] };

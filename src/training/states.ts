@@ -32,21 +32,24 @@ export interface Moment {
 }
 
 /** The text of a state. */
-export function stateText({ protocol, render }: Pick<StateForm, 'protocol' | 'render'>, { position, question, messages }: Moment): string {
+export async function stateText({ protocol, render }: Pick<StateForm, 'protocol' | 'render'>, { position, question, messages }: Moment): Promise<string> {
   const everything: Protocol = { ...protocol, occurrences: protocol.occurrences.map((occurrence) => ({ ...occurrence, ancestors: protocol.occurrences.slice(0, occurrence.position).map((earlier) => earlier.position) })) };
   return render(renderContext(everything, position, question, messages));
 }
 
 /** The different states among some moments, each with what is judged in it, and which one each moment has. */
-export function statesOf(form: StateForm, moments: readonly Moment[]): { readonly states: readonly ValueState[]; readonly places: readonly number[] } {
+export async function statesOf(form: StateForm, moments: readonly Moment[]): Promise<{ readonly states: readonly ValueState[]; readonly places: readonly number[] }> {
+  const texts = await Promise.all(moments.map((moment) => stateText(form, moment)));
+  const distinct = [...new Set(texts)];
+  const encoded = new Map(await Promise.all(distinct.map(async (text) => [text, await form.tokenizer.encode(text)] as const)));
   const states: ValueState[] = [];
   const known = new Map<string, number>();
-  const places = moments.map((moment) => {
+  const places = moments.map((moment, index) => {
     const { role } = occurrenceAt(form.protocol, moment.position);
-    const text = stateText(form, moment);
+    const text = texts[index] ?? '';
     const said = moment.said ?? new Int32Array();
     const name = JSON.stringify([role, text, ...said]);
-    const place = known.get(name) ?? states.push({ agent: role, tokens: Int32Array.from([...form.tokenizer.encode(text), ...said].slice(-form.maxPositions)) }) - 1;
+    const place = known.get(name) ?? states.push({ agent: role, tokens: Int32Array.from([...(encoded.get(text) ?? []), ...said].slice(-form.maxPositions)) }) - 1;
     known.set(name, place);
     return place;
   });
@@ -56,7 +59,7 @@ export function statesOf(form: StateForm, moments: readonly Moment[]): { readonl
 /** The value of every message of some trees, or of its state, by the policy in training. @throws CancelledError */
 export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'values'>, roots: readonly TreeNode[], judged: Judged, cancelled: () => boolean): Promise<ReadonlyMap<TreeNode, number>> {
   const nodes = withDescendants(roots);
-  const { states, places } = statesOf(form, nodes.map((node) => momentOf(node, judged)));
+  const { states, places } = await statesOf(form, nodes.map((node) => momentOf(node, judged)));
   const values = await runtime.values(states, cancelled);
   return new Map(nodes.flatMap((node, index) => {
     const value = values[places[index] ?? -1];
@@ -66,7 +69,7 @@ export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'v
 
 /** The value of one state, by the policy of a snapshot and a value head that was kept of it. @throws C3Error('model') where the head cannot be read; CancelledError */
 export async function snapshotValue(form: StateForm, runtime: Pick<ModelRuntime, 'valuesUnder'>, { snapshot, head }: { readonly snapshot: string; readonly head: string | null }, moment: Moment, cancelled: () => boolean): Promise<number> {
-  const [value] = await runtime.valuesUnder(snapshot, head, statesOf(form, [moment]).states, cancelled);
+  const [value] = await runtime.valuesUnder(snapshot, head, (await statesOf(form, [moment])).states, cancelled);
   if (value === undefined) throw new Error('A state that is asked about has a value.');
   return value;
 }

@@ -8,6 +8,7 @@ import { availableMemory, deviceTotal } from '../../../src/engine/machineMemory.
 import { memoryLine, memoryPlan, planRun, runBudget, shortage, type PlanInputs } from '../../../src/engine/plan.ts';
 import { protocolOf, readRecipe } from '../../../src/engine/recipe.ts';
 import { rendererOf } from '../../../src/policy/rendering.ts';
+import { TextPool } from '../../../src/engine/texts.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import type { TransformerConfig } from '../../../src/runtime/transformer.ts';
 import { bytesWords, countWords } from '../../../src/shared/sizes.ts';
@@ -34,7 +35,7 @@ after(() => {
 
 describe('the budget', () => {
   it('of the bundled run, counted by hand', async () => {
-    const { budget, memory } = await planRun(await readRecipe(null, ['steps=36', 'device.threads=1'], workspace), () => Promise.resolve(null));
+    const { budget, memory } = await planRun(await readRecipe(null, ['steps=36', 'device.threads=1'], workspace), new TextPool(), () => Promise.resolve(null));
     // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512 greedily and 512 by sampling, twice.
     assert.deepEqual(budget.perStep.decisions, { reasoner: 64, actor: 256 });
     assert.equal(budget.perStep.evaluatorCalls, 256);
@@ -67,30 +68,30 @@ describe('the budget', () => {
 });
 
 describe('advice', () => {
-  it('names an adapter first for a large model, and says what is enough', () => {
+  it('names an adapter first for a large model, and says what is enough', async () => {
     const config = readConfig('steps: 1', 'test');
-    const plan = memoryPlan(config, inputs, { host: 40e9, device: null });
+    const plan = await memoryPlan(config, inputs, { host: 40e9, device: null });
     assert.match(plan.advice[0] ?? '', /^adapter: \{rank: 16\} instead of full training saves [\d.]+ GB, which is enough\.$/);
     assert.match(shortage(plan) ?? '', /^The run needs about [\d.]+ GB of memory, and 40 GB are there\. adapter: \{rank: 16\}.*`c3 plan`.*memory\.limit_gb/);
-    const followed = memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}}', 'test'), inputs, { host: 40e9, device: null });
+    const followed = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}}', 'test'), inputs, { host: 40e9, device: null });
     assert.deepEqual([followed.advice, shortage(followed)], [[], null]);
   });
 
-  it('says so where no setting is enough, and names none that changes nothing', () => {
-    const plan = memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}, memory: {recompute: true}}', 'test'), inputs, { host: 1e9, device: null });
+  it('says so where no setting is enough, and names none that changes nothing', async () => {
+    const plan = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}, memory: {recompute: true}}', 'test'), inputs, { host: 1e9, device: null });
     assert.match(plan.advice[0] ?? '', /^Even with all settings at their smallest the run needs [\d.]+ GB: choose a smaller model\.$/);
     assert.ok(plan.advice.every((sentence) => !/adapter|recompute|evaluation\.batch/.test(sentence)), plan.advice.join('\n'));
   });
 
-  it('names a smaller rank where an adapter is large', () => {
-    const { advice } = memoryPlan(readConfig('{steps: 1, adapter: {rank: 2048}}', 'test'), inputs, { host: 20e9, device: null });
+  it('names a smaller rank where an adapter is large', async () => {
+    const { advice } = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 2048}}', 'test'), inputs, { host: 20e9, device: null });
     assert.ok(advice.some((sentence) => /^adapter\.rank: 16 saves/.test(sentence)) && advice.every((sentence) => !sentence.includes('instead')), advice.join('\n'));
   });
 
-  it('one line, whatever is known', () => {
+  it('one line, whatever is known', async () => {
     const config = readConfig('steps: 1', 'test');
-    assert.match(memoryLine(memoryPlan(config, inputs, { host: 21e9, device: null })), /^Memory: about \d+(\.\d+)? GB of 21 GB$/);
-    assert.match(memoryLine(memoryPlan(config, { ...inputs, provider: 'webgpu' }, { host: 21e9, device: null })), /^Memory: about .* of an unknown amount on the accelerator, about .* of 21 GB on the host$/);
+    assert.match(memoryLine(await memoryPlan(config, inputs, { host: 21e9, device: null })), /^Memory: about \d+(\.\d+)? GB of 21 GB$/);
+    assert.match(memoryLine(await memoryPlan(config, { ...inputs, provider: 'webgpu' }, { host: 21e9, device: null })), /^Memory: about .* of an unknown amount on the accelerator, about .* of 21 GB on the host$/);
   });
 });
 

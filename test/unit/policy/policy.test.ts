@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { LocalPolicy, type PolicyAnswer, type PolicyRequest } from '../../../src/policy/policy.ts';
-import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type Tokenizer } from '../../../src/policy/tokenizer.ts';
+import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import { trainBpe } from '../../../src/policy/trainBpe.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import { initialParameters, saveModel } from '../../../src/runtime/model.ts';
@@ -31,7 +31,7 @@ const RUNNING = { cancelled: (): boolean => false };
 
 let folder: string;
 let host: ModelHost;
-let tokenizer: Tokenizer;
+let tokenizer: LoadedTokenizer;
 let policy: LocalPolicy;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'c3-policy-'));

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { breakControls, checkRendering, readRendering, rendererOf, renderingSchema, type ChatSettings } from '../../../src/policy/rendering.ts';
-import { loadTokenizer, type Tokenizer } from '../../../src/policy/tokenizer.ts';
+import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import { Stream, streamKey } from '../../../src/runtime/random.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import { renderContext, renderPlain, type RenderedContext, type Renderer } from '../../../src/team/render.ts';
+import { renderContext, renderPlain, type RenderedContext } from '../../../src/team/render.ts';
 import { FAMILIES, folderOf } from '../golden.ts';
 
 const TOKENIZERS = join(import.meta.dirname, '../../fixtures/tokenizers');
@@ -33,7 +33,7 @@ async function withTemplate(template: string, from = folderOf('qwen3')): Promise
   return folder;
 }
 
-async function load(folder: string, settings: ChatSettings = AUTO): Promise<{ readonly tokenizer: Tokenizer; readonly render: Renderer }> {
+async function load(folder: string, settings: ChatSettings = AUTO): Promise<{ readonly tokenizer: LoadedTokenizer; readonly render: (context: RenderedContext) => string }> {
   const tokenizer = await loadTokenizer(folder);
   return { tokenizer, render: rendererOf(await readRendering(folder, tokenizer, settings)) };
 }
@@ -154,14 +154,17 @@ describe('a message that spells control tokens', () => {
   });
 });
 
+async function check(folder: string, settings: ChatSettings): Promise<void> {
+  const rendering = await readRendering(folder, await loadTokenizer(folder), settings);
+  await checkRendering(rendering, PAIR, rendererOf(rendering));
+}
+
 describe('before a run', () => {
   const refuses = async (template: string, says: RegExp, settings: ChatSettings = AUTO): Promise<void> => {
     const folder = await withTemplate(template);
     const rendering = await readRendering(folder, await loadTokenizer(folder), settings);
-    assert.throws(
-      () => {
-        checkRendering(rendering, PAIR);
-      },
+    await assert.rejects(
+      async () => checkRendering(rendering, PAIR, rendererOf(rendering)),
       (error) => error instanceof C3Error && error.kind === 'model' && says.test(error.message) && /^[^\n]+\.$/.test(error.message) && /chat_template\.jinja/.test(error.message),
     );
   };
@@ -178,13 +181,13 @@ describe('before a run', () => {
     const reasons = '{{ messages[0].content }}{{ messages[1].content }}<think>\n';
     await refuses(reasons, /opens a reasoning part though chat\.thinking is false; set it to true/);
     const folder = await withTemplate(reasons);
-    checkRendering(await readRendering(folder, await loadTokenizer(folder), { template: 'auto', thinking: true }), PAIR);
+    await check(folder, { template: 'auto', thinking: true });
   });
 
   it('a good one passes, and what is not used is not looked at', async () => {
-    for (const { folder } of FOLDERS) checkRendering(await readRendering(folder, await loadTokenizer(folder), AUTO), PAIR);
+    for (const { folder } of FOLDERS) await check(folder, AUTO);
     const folder = await withTemplate('{{ messages[0]');
-    checkRendering(await readRendering(folder, await loadTokenizer(folder), { template: 'none', thinking: false }), PAIR);
+    await check(folder, { template: 'none', thinking: false });
   });
 
   it('a tokenizer is refused whose control tokens no message could be kept from', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type Tokenizer } from '../../../src/policy/tokenizer.ts';
+import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import { END_OF_MESSAGE, trainBpe } from '../../../src/policy/trainBpe.ts';
 import { Stream, streamKey } from '../../../src/runtime/random.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
@@ -29,7 +29,7 @@ async function written(name: string, tokenizer: object | string, config: object 
 }
 
 describe('a trained tokenizer', () => {
-  let tokenizer: Tokenizer;
+  let tokenizer: LoadedTokenizer;
   before(async () => {
     const { tokenizer: json, config } = trainBpe([...TEXTS, ...TEXTS], SIZE);
     tokenizer = await loadTokenizer(await written('trained', json, config));

@@ -93,7 +93,7 @@ describe('contexts', () => {
 
   it('can be had again from a branch, with nothing but the messages before', async () => {
     for (const node of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
-      assert.deepEqual(contextOf({ protocol: PARALLEL, render: renderPlain }, { instance: node.instance, node: node.parent }, node.position), { context: node.context, key: node.contextKey });
+      assert.deepEqual(await contextOf({ protocol: PARALLEL, render: renderPlain }, { instance: node.instance, node: node.parent }, node.position), { context: node.context, key: node.contextKey });
     }
   });
 });

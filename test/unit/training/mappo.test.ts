@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { generalisedAdvantages } from '../../../src/credit/mappo.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { loadTokenizer, type Tokenizer } from '../../../src/policy/tokenizer.ts';
+import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import type { ValueExample, ValueSettings, ValueState } from '../../../src/runtime/valueHead.ts';
 import type { Message } from '../../../src/shared/records.ts';
@@ -16,7 +16,7 @@ import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tiny
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
-let tokenizer: Tokenizer;
+let tokenizer: LoadedTokenizer;
 before(async () => {
   team = await teamFolder();
   tokenizer = await loadTokenizer(team.folder);
@@ -74,24 +74,25 @@ const advantageOf = (example: ValueExample): number => ('advantage' in example ?
 const asked = (agent: string, context: string): string => `${agent} ${tokenizer.encode(context).join()}`;
 
 describe('the state of a message', () => {
-  it('is its context where its role sees everything, and holds what parallel roles said where it does not', () => {
+  it('is its context where its role sees everything, and holds what parallel roles said where it does not', async () => {
     const form = { protocol: FOUR, render: renderPlain };
     const messages = new Map([[0, 'a plan'], [1, 'to the left'], [2, 'to the right']]);
     const context = (position: number): string => renderPlain(renderContext(FOUR, position, 'How many?', messages));
-    const state = (position: number): string => stateText(form, { position, question: 'How many?', messages });
-    assert.equal(state(0), context(0));
-    assert.equal(state(1), context(1));
+    const state = (position: number): Promise<string> => stateText(form, { position, question: 'How many?', messages });
+    assert.equal(await state(0), context(0));
+    assert.equal(await state(1), context(1));
     assert.ok(!context(2).includes('to the left'));
-    assert.equal(state(2), 'Solve.\n\nProblem:\nHow many?\n\nContext:\na plan\n\nto the left\n');
-    assert.ok(state(3).includes('a plan') && state(3).includes('to the left') && state(3).includes('to the right'));
+    assert.equal(await state(2), 'Solve.\n\nProblem:\nHow many?\n\nContext:\na plan\n\nto the left\n');
+    const last = await state(3);
+    assert.ok(last.includes('a plan') && last.includes('to the left') && last.includes('to the right'));
   });
 
-  it('is asked about once however many messages answer it, and keeps its end where it is too long', () => {
+  it('is asked about once however many messages answer it, and keeps its end where it is too long', async () => {
     const form = { protocol: PAIR, render: renderPlain, tokenizer, maxPositions: 12 };
     const moment = (position: number, plan: string): Parameters<typeof statesOf>[1][number] => ({ position, question: 'How many pens?', messages: new Map([[0, plan]]) });
-    const { states, places } = statesOf(form, [moment(0, ''), moment(0, 'x'), moment(1, '2+1'), moment(1, '2+2'), moment(1, '2+1')]);
+    const { states, places } = await statesOf(form, [moment(0, ''), moment(0, 'x'), moment(1, '2+1'), moment(1, '2+2'), moment(1, '2+1')]);
     assert.deepEqual(places, [0, 0, 1, 2, 1]);
-    const whole = tokenizer.encode(stateText(form, moment(1, '2+1')));
+    const whole = tokenizer.encode(await stateText(form, moment(1, '2+1')));
     assert.ok(whole.length > 12);
     assert.deepEqual([...(states[1]?.tokens ?? [])], [...whole.slice(-12)]);
     assert.deepEqual(states.map(({ agent }) => agent), ['reasoner', 'actor', 'actor']);

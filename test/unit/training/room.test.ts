@@ -1,7 +1,7 @@
 /** Contexts that do not fit into a model: refused by role and instance, never cut and never scored. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { loadTokenizer, type Tokenizer } from '../../../src/policy/tokenizer.ts';
+import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { EVALUATION_ROUNDS } from '../../../src/shared/evaluationRounds.ts';
 import type { Instance } from '../../../src/shared/records.ts';
@@ -17,7 +17,7 @@ const POSITIONS = 256;
 const ROOM = POSITIONS - 6;
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
-let tokenizer: Tokenizer;
+let tokenizer: LoadedTokenizer;
 before(async () => {
   team = await teamFolder();
   tokenizer = await loadTokenizer(team.folder);
@@ -45,15 +45,13 @@ const says = (tokens: number, role: string, uid: string) => (error: unknown): bo
 };
 
 describe('before a run', () => {
-  const check = (...instances: readonly Instance[]): void => {
-    checkContexts({ protocol: PAIR, render: renderPlain, tokenizer, sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 1000 }, maxPositions: POSITIONS }, instances);
+  const check = async (...instances: readonly Instance[]): Promise<void> => {
+    await checkContexts({ protocol: PAIR, render: renderPlain, tokenizer, sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 1000 }, maxPositions: POSITIONS }, instances);
   };
 
-  it('a context that can never fit is refused, and one that just fits is not', () => {
-    check(...sums(4), instanceOf(ROOM));
-    assert.throws(() => {
-      check(...sums(4), instanceOf(ROOM + 1, 'x\ny'));
-    }, says(ROOM + 1, 'actor', '"x\\\\ny"'));
+  it('a context that can never fit is refused, and one that just fits is not', async () => {
+    await check(...sums(4), instanceOf(ROOM));
+    await assert.rejects(check(...sums(4), instanceOf(ROOM + 1, 'x\ny')), says(ROOM + 1, 'actor', '"x\\\\ny"'));
   });
 
   it('every instance is looked at that the run may ask about, and no other', () => {
