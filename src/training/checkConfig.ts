@@ -1,8 +1,10 @@
 /** Checks a configuration as an editor does: all problems at once, each with the characters that it is about. */
-import { isAlias, isMap, isNode, isScalar, isSeq, parseDocument, type Document, type Node } from 'yaml';
+import { isScalar, type Document, type Node } from 'yaml';
 import { messageOf } from '../shared/errors.ts';
 import { oneLine } from '../shared/oneLine.ts';
-import { showPath, type KeyPath } from '../team/document.ts';
+import { parseYaml } from '../shared/yaml.ts';
+import { showPath } from '../team/document.ts';
+import { Locator } from '../team/located.ts';
 import { configSchema } from './config.ts';
 import { examine, type Problem } from './configProblems.ts';
 
@@ -18,7 +20,7 @@ export interface ConfigProblem extends Range {
   readonly replacement: string | null;
 }
 
-/** A text beyond this is not checked while it is written: no configuration is a tenth as long, and the parser's time grows with the square. */
+/** A text beyond this is not checked while it is written: no configuration is a tenth as long, and an editor asks at every key. */
 const MAX_CHARACTERS = 1 << 16;
 /** Problems shown of one file. */
 const MOST = 200;
@@ -31,7 +33,7 @@ const MAX_REASON = 300;
  */
 export function checkConfig(text: string): readonly ConfigProblem[] {
   if (text.length > MAX_CHARACTERS) return [{ start: 0, end: endOfLine(text, 0), message: `The file has ${String(text.length)} characters; at most ${String(MAX_CHARACTERS)} are checked here.`, replacement: null }];
-  const document = parseDocument(text);
+  const document = parseYaml(text);
   const found = [...document.errors, ...document.warnings].map(({ code, pos: [start, end], message }) =>
     code === 'DUPLICATE_KEY'
       ? { ...visible(text, start, start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1)), message: 'This key has been given before; keep one of the two.', replacement: null }
@@ -42,32 +44,6 @@ export function checkConfig(text: string): readonly ConfigProblem[] {
   return [...found, ...(sound ? problemsOf(document, text) : [])].sort((a, b) => a.start - b.start || a.end - b.end).slice(0, MOST);
 }
 
-/** A node of a document with its key; the key is null for the top and for an item of a list. */
-export interface Located {
-  readonly key: Node | null;
-  readonly value: Node | null;
-}
-
-/** The node at a path, or the deepest one above it that is there. */
-export function locate(document: Document, path: KeyPath): Located {
-  let found: Located = { key: null, value: nodeOrNull(document.contents) };
-  for (const part of path) {
-    const holder: unknown = isAlias(found.value) ? found.value.resolve(document) : found.value;
-    if (isMap(holder)) {
-      const pair = holder.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
-      if (pair === undefined) return found;
-      found = { key: nodeOrNull(pair.key), value: nodeOrNull(pair.value) };
-    } else if (isSeq(holder)) {
-      const item: unknown = holder.items[Number(part)];
-      if (!isNode(item)) return found;
-      found = { key: null, value: item };
-    } else {
-      return found;
-    }
-  }
-  return found;
-}
-
 /** The characters of a node without what follows it; null for one that has none. */
 export function rangeOf(node: Node | null): Range | null {
   const [start, end] = node?.range ?? [0, 0];
@@ -75,20 +51,21 @@ export function rangeOf(node: Node | null): Range | null {
 }
 
 function problemsOf(document: Document, text: string): ConfigProblem[] {
+  const places = new Locator(document);
   let value: unknown;
   try {
     value = document.toJS() ?? {};
   } catch (error) {
     return [{ ...visible(text, 0, 0), message: sentenceOf(messageOf(error)), replacement: null }];
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ ...visible(text, rangeOf(locate(document, []).value)?.start ?? 0, 0), message: 'A configuration must be a mapping of keys to values.', replacement: null }];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ ...visible(text, rangeOf(places.find([]).value)?.start ?? 0, 0), message: 'A configuration must be a mapping of keys to values.', replacement: null }];
   // Finding a place takes a walk through the file, so only as many are looked for as are shown.
-  return examine(configSchema, value).problems.slice(0, MOST).map((problem) => ({ ...placeOf(problem, document, text), message: `${showPath(problem.path)}: ${problem.sentence}` }));
+  return examine(configSchema, value).problems.slice(0, MOST).map((problem) => ({ ...placeOf(problem, places, text), message: `${showPath(problem.path)}: ${problem.sentence}` }));
 }
 
 /** A key that is not known is marked itself; of a wrong value what is written, or its key where that is nothing or goes over several lines. */
-function placeOf({ path, of, nearest }: Problem, document: Document, text: string): Range & { readonly replacement: string | null } {
-  const { key, value } = locate(document, path);
+function placeOf({ path, of, nearest }: Problem, places: Locator, text: string): Range & { readonly replacement: string | null } {
+  const { key, value } = places.find(path);
   const [keyRange, valueRange] = [rangeOf(key), rangeOf(value)];
   if (of === 'key' && keyRange !== null) return { ...keyRange, replacement: nearest };
   const oneLine = valueRange !== null && !text.slice(valueRange.start, valueRange.end).includes('\n');
@@ -110,12 +87,8 @@ function endOfLine(text: string, from: number): number {
   return end < 0 ? text.length : from + end;
 }
 
-/** The parser's first line without the place, which the range tells, and without the excerpt below it. */
+/** What the parser says; the range has the place. */
 function sentenceOf(message: string): string {
-  const line = oneLine(message.split('\n')[0] ?? '', MAX_REASON).replace(/ at line \d+, column \d+:?$/u, '').replace(/[:.]$/u, '');
+  const line = oneLine(message, MAX_REASON).replace(/[:.]$/u, '');
   return `Neither JSON nor YAML: ${line}.`;
-}
-
-function nodeOrNull(value: unknown): Node | null {
-  return isNode(value) ? value : null;
 }

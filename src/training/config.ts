@@ -1,14 +1,18 @@
 /** The run configuration (`*.c3.yaml`): every key optional, unknown keys and impossible combinations refused by name and line. */
-import { parse } from 'yaml';
 import { z } from 'zod';
 import type { AdapterStart } from '../runtime/host.ts';
 import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
+import { oneLine } from '../shared/oneLine.ts';
 import type { Sampling } from '../shared/records.ts';
 import { ADAPTER_MODULES, ESTIMATORS, EVALUATORS, METHOD_NAMES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
+import { parseYaml, yamlValue } from '../shared/yaml.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { examine, type Problem } from './configProblems.ts';
+
+/** Characters of an override that a message repeats. */
+const MAX_SHOWN = 100;
 
 const positive = z.int().positive();
 const share = z.number().min(0).max(1);
@@ -291,13 +295,13 @@ export function readConfigDocument(text: string, source: string, overrides: read
 
 function applyOverride(value: object, override: string): object {
   const split = override.indexOf('=');
-  if (split < 1) throw new C3Error('input', `--override ${override}: write key.path=value.`);
+  if (split < 1) throw new C3Error('input', `--override ${oneLine(override, MAX_SHOWN)}: write key.path=value.`);
   const path = override.slice(0, split).split('.');
   let parsed: unknown;
   try {
-    parsed = parse(override.slice(split + 1));
+    parsed = yamlValue(parseYaml(override.slice(split + 1)));
   } catch (error) {
-    throw new C3Error('input', `--override ${override}: the value is not YAML: ${messageOf(error).split('\n')[0] ?? ''}`);
+    throw new C3Error('input', `--override ${oneLine(override, MAX_SHOWN)}: the value is not YAML: ${oneLine(messageOf(error), MAX_SHOWN)}`);
   }
   return setIn(value, path, parsed, override);
 }
@@ -307,7 +311,7 @@ function setIn(value: object, [key = '', ...rest]: readonly string[], leaf: unkn
   if (rest.length === 0) entries.set(key, leaf);
   else {
     const inner = entries.get(key) ?? {};
-    if (typeof inner !== 'object' || Array.isArray(inner)) throw new C3Error('input', `--override ${override}: ${key} is no mapping.`);
+    if (typeof inner !== 'object' || Array.isArray(inner)) throw new C3Error('input', `--override ${oneLine(override, MAX_SHOWN)}: ${oneLine(key, MAX_SHOWN)} is no mapping.`);
     entries.set(key, setIn(inner, rest, leaf, override));
   }
   return Object.fromEntries(entries);
@@ -315,5 +319,5 @@ function setIn(value: object, [key = '', ...rest]: readonly string[], leaf: unkn
 
 function errorAt(path: KeyPath, problem: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
   const name = path.join('.');
-  return overridden.has(name) ? new C3Error('input', `--override ${name}: ${problem}`) : document.error(path, problem);
+  return overridden.has(name) ? new C3Error('input', `--override ${oneLine(name, MAX_SHOWN)}: ${problem}`) : document.error(path, problem);
 }

@@ -8,6 +8,9 @@ import type { configSchema, RunConfig } from './config.ts';
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;
 
+/** Unknown keys of one section that are looked up; more are of the same kind. */
+const MOST_UNKNOWN = 200;
+
 export interface Problem {
   readonly path: KeyPath;
   /** What the last part of the path names: a key that is not known, or a value. */
@@ -101,7 +104,7 @@ function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
 
 function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => unknownKey(known, path, name));
+  if (issue.code === 'unrecognized_keys') return issue.keys.slice(0, MOST_UNKNOWN).map((name) => unknownKey(known, path, name));
   if (issue.code !== 'invalid_value') return [{ path, of: 'value', sentence: `${issue.message}.`, nearest: null }];
   const [given, names] = [scalarAt(value, path), issue.values.map(String)];
   const nearest = typeof given === 'string' ? nearestName(given, names) : undefined;

@@ -1,10 +1,13 @@
 /** Hostile configurations: any text is a configuration or one plain sentence, and never more work than its length is worth. */
+import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { C3Error } from '../../src/shared/errors.ts';
 import { checkConfig } from '../../src/training/checkConfig.ts';
 import { readConfig } from '../../src/training/config.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { MAX_YAML_CHARACTERS } from '../../src/shared/yaml.ts';
+import { parseProtocol } from '../../src/team/parseProtocol.ts';
+import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
 
 const configurations = tally('configuration');
 
@@ -29,14 +32,35 @@ function isSentence(error: unknown): boolean {
 }
 
 /** Says so itself where the text is not held; the work is counted by the caller. */
-function read(text: string): void {
+function read(text: string, overrides: readonly string[] = []): void {
   try {
-    readConfig(text, 'attack.c3.yaml');
+    readConfig(text, 'attack.c3.yaml', overrides);
   } catch (error) {
-    if (!isSentence(error)) configurations.broken(`${JSON.stringify(text)} gives ${String(error)}`);
+    if (!isSentence(error)) configurations.broken(`${JSON.stringify(text)} ${JSON.stringify(overrides)} gives ${String(error)}`);
   }
   configurations.held();
 }
+
+/** Texts of a length that cost the parser more than others of it. */
+const HEAVY: Readonly<Record<string, (length: number) => string>> = {
+  'different keys': (length) => Array.from({ length: length / 10 }, (_, index) => `k${index}: 1\n`).join(''),
+  'different keys of a section': (length) => `task:\n${Array.from({ length: length / 12 }, (_, index) => `  k${index}: 1\n`).join('')}`,
+  'different keys in braces': (length) => `{${Array.from({ length: length / 10 }, (_, index) => `k${index}: 1,`).join('')}}`,
+  'one section by many names': (length) => `task: &a {${Array.from({ length: length / 20 }, (_, index) => `k${index}: 1,`).join('')}}\nsampling: *a\nmemory: *a\nppo: *a\ncredit: *a\n`,
+  'the same key': (length) => 'a: 1\n'.repeat(length / 5),
+  'open brackets': (length) => '['.repeat(length),
+  'keys that are keys': (length) => '? '.repeat(length / 2),
+  'compact lists': (length) => '- '.repeat(length / 2),
+  tags: (length) => '!a '.repeat(length / 3),
+  anchors: (length) => '&a '.repeat(length / 3),
+  aliases: (length) => `a: &a 1\nb: [${'*a,'.repeat(length / 3)}]`,
+  'wrong items': (length) => `fanout: [${'a,'.repeat(length / 2)}]`,
+  documents: (length) => '---\n'.repeat(length / 4),
+  'lines without a key': (length) => `a: ${'|\n'.repeat(length / 2)}`,
+  quotes: (length) => '"'.repeat(length),
+};
+
+const HEAVIEST = Object.entries(HEAVY).slice(0, scaled(99, 2));
 
 describe('a hostile configuration', () => {
   it('is read, or refused in one sentence', () => {
@@ -51,5 +75,53 @@ describe('a hostile configuration', () => {
       configurations.held();
     });
     fc.assert(property, { seed: seed(), numRuns: scaled(20_000, 1_000) });
+  });
+
+  it('cannot reach an object of the program through an override', () => {
+    const keys = fc.array(fc.constantFrom(...PARTS.map((part) => part.trim()), 'x'), { minLength: 1, maxLength: 5 }).map((path) => path.join('.'));
+    const overrides = fc.array(fc.tuple(keys, fc.constantFrom(...PARTS)).map(([key, value]) => `${key}=${value}`), { minLength: 1, maxLength: 4 });
+    fc.assert(fc.property(overrides, (given) => read('', given)), { seed: seed(), numRuns: scaled(20_000, 1_000) });
+    assert.equal(Object.keys(Object.prototype).length, 0);
+    assert.equal(({} as { steps?: unknown }).steps, undefined);
+  });
+
+  it('takes time that grows with its length alone, as configuration, in the editor and as protocol', () => {
+    for (const [name, make] of HEAVIEST) {
+      const readers: readonly ((text: string) => unknown)[] = [(text) => read(text), checkConfig, (text) => assert.throws(() => parseProtocol(text, 'attack'), isSentence)];
+      for (const reader of readers) {
+        const ratio = growth(scaled(15_000, 6_000), (length) => reader(make(length)));
+        if (ratio > MOST_GROWTH) configurations.broken(`${name}: ten times the text takes ${ratio.toFixed(0)} times as long`);
+        configurations.held();
+      }
+    }
+  });
+
+  it('of 256 KB is read or refused in seconds', () => {
+    for (const [name, make] of HEAVIEST) {
+      const before = process.cpuUsage();
+      read(make(MAX_YAML_CHARACTERS).slice(0, MAX_YAML_CHARACTERS));
+      const seconds = process.cpuUsage(before).user / 1e6;
+      if (seconds > 8) configurations.broken(`${name}: 256 KB took ${seconds.toFixed(1)} s`);
+      configurations.held();
+    }
+    read('x'.repeat(MAX_YAML_CHARACTERS + 1));
+  });
+
+  it('cannot freeze a reader with keys that are keys, however deep', () => {
+    for (const depth of [2, 16, 30, 60, 64, 65, 200, 1_000, 5_000]) {
+      for (const text of [`${'? '.repeat(depth)}a`, `${'{? '.repeat(depth)}a${'}'.repeat(depth)}`, `${'? - '.repeat(depth)}a`, `${'['.repeat(depth)}${']'.repeat(depth)}`, `a: ${'{a: '.repeat(depth)}${'}'.repeat(depth)}`]) {
+        read(text);
+        checkConfig(text);
+      }
+    }
+  });
+
+  it('cannot multiply itself by aliases', () => {
+    const bomb = `a: &l0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, level) => `b${level}: &l${level + 1} [${`*l${level}, `.repeat(10)}]\n`).join('')}`;
+    read(bomb);
+    read(`fanout: ${'&a '.repeat(1)}[*a]`);
+    read('task: &t {name: python, levels: *t}');
+    checkConfig(bomb);
+    configurations.held();
   });
 });

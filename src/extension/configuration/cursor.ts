@@ -1,5 +1,6 @@
 /** Where in a configuration a cursor stands: at a key of some section, or at the value of a key. The text may be unfinished. */
-import { isMap, isPair, isScalar, isSeq, parseDocument, visit, type Document, type Scalar } from 'yaml';
+import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
+import { parseYaml } from '../../shared/yaml.ts';
 import { keyAt } from './keys.ts';
 
 export type KeyPath = readonly (string | number)[];
@@ -44,7 +45,7 @@ export function placeAt(text: string, offset: number): Place | null {
   const colon = /^[ \t]*:/u.test(text.slice(end));
   const space = before.endsWith(':');
   const asked = (marker: string): Place | null => {
-    const found = find(parseDocument(text.slice(0, start) + marker + text.slice(end)));
+    const found = find(parseYaml(text.slice(0, start) + marker + text.slice(end)));
     if (found === null) return null;
     return found.kind === 'key' ? { kind: 'key', start, end, colon, path: found.path, present: found.present, flow: found.flow } : { kind: 'value', start, end, space, path: found.path };
   };
@@ -62,9 +63,9 @@ function find(document: Document): Found | null {
     if (!String(value).includes(MARK)) return false;
     if (role === 'key' && isMap(holder)) {
       const present = holder.items.flatMap(({ key }) => (isScalar(key) && !String(key.value).includes(MARK) ? [String(key.value)] : []));
-      at.found = { kind: 'key', path, present, flow: holder.flow === true };
+      at.found = { kind: 'key', path: path(), present, flow: holder.flow === true };
     } else if (value === MARK) {
-      at.found = { kind: 'value', path };
+      at.found = { kind: 'value', path: path() };
     }
     // A value that goes on beside the cursor is text, of which nothing is known.
     return true;
@@ -76,10 +77,10 @@ function find(document: Document): Found | null {
  * Goes through the scalars of a document, keys among them, until one is taken.
  * @param take gets the path of the key or the value (a key's own name is not in it), what it is, and the map or list around it
  */
-export function eachScalar(document: Document, take: (scalar: Scalar, path: KeyPath, role: 'key' | 'value', holder: unknown) => boolean): void {
+export function eachScalar(document: Document, take: (scalar: Scalar, path: () => KeyPath, role: 'key' | 'value', holder: unknown) => boolean): void {
   visit(document, {
     Scalar(role, node, ancestors) {
-      const path = ancestors.flatMap((ancestor, index): (string | number)[] => {
+      const path = (): KeyPath => ancestors.flatMap((ancestor, index): (string | number)[] => {
         const next: unknown = ancestors[index + 1] ?? node;
         if (isSeq(ancestor)) return [ancestor.items.indexOf(next)];
         if (isPair(ancestor) && ancestor.key !== next) return [isScalar(ancestor.key) ? String(ancestor.key.value) : ''];

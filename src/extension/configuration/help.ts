@@ -1,5 +1,6 @@
 /** What the editor shows at a place of a configuration: completions, hovers, and the paths that the file names. */
-import { isMap, isScalar, parseDocument } from 'yaml';
+import { isMap, isScalar } from 'yaml';
+import { parseYaml } from '../../shared/yaml.ts';
 import { rangeOf, type Range } from '../../training/checkConfig.ts';
 import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
 import type { NamedPath } from '../../shared/namedPaths.ts';
@@ -52,11 +53,11 @@ export function suggestionsAt(text: string, offset: number): Suggestions | null 
 /** What a key or a named value means. */
 export function hoverAt(text: string, offset: number): Hover | null {
   const at: { found: Hover | null } = { found: null };
-  eachScalar(parseDocument(text), (scalar, path, role) => {
+  eachScalar(parseYaml(text), (scalar, path, role) => {
     const range = rangeOf(scalar);
     if (range === null || offset < range.start || offset > range.end) return false;
     const written = String(scalar.value);
-    const key = keyAt(role === 'key' ? [...path, written] : path);
+    const key = keyAt(role === 'key' ? [...path(), written] : path());
     const named = key === undefined ? undefined : withNames(key);
     if (key !== undefined) at.found = { ...range, markdown: role === 'value' && named?.choices.has(written) === true ? choiceMarkdown(named, written) : keyMarkdown(key) };
     return true;
@@ -66,7 +67,7 @@ export function hoverAt(text: string, offset: number): Hover | null {
 
 /** Files and folders that a configuration names, in the order of the keys. */
 export function pathsIn(text: string): readonly WrittenPath[] {
-  const document = parseDocument(text);
+  const document = parseYaml(text);
   if (document.errors.length > 0 || !isMap(document.contents)) return [];
   return allKeys().flatMap(({ names, path, choices }) => {
     const node: unknown = names === null ? undefined : document.getIn(path.split('.'), true);

@@ -2,8 +2,9 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { isScalar, parseDocument } from 'yaml';
+import { isScalar } from 'yaml';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
+import { parseYaml } from '../../shared/yaml.ts';
 import { rangeOf, type Range } from '../../training/checkConfig.ts';
 import { readConfig, type RunConfig } from '../../training/config.ts';
 
@@ -104,6 +105,6 @@ function questionOf({ task, evaluation }: RunConfig, base: string): OverlapQuest
 }
 
 function rangeOfKey(text: string): Range | null {
-  const node: unknown = parseDocument(text).getIn(['task', 'evaluation_file'], true);
+  const node: unknown = parseYaml(text).getIn(['task', 'evaluation_file'], true);
   return isScalar(node) ? rangeOf(node) : null;
 }
