@@ -197,7 +197,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
   const firstBelow = db.prepare<[{ leaf: number; alternative: number }], number>(`
     WITH RECURSIVE path (id, parent) AS (
       SELECT id, parent FROM decision WHERE id = @leaf
-      UNION ALL SELECT decision.id, decision.parent FROM path CROSS JOIN decision ON decision.id = path.parent WHERE path.parent <> @alternative
+      UNION ALL SELECT decision.id, decision.parent FROM path CROSS JOIN decision ON decision.id = path.parent AND decision.id < path.id WHERE path.parent <> @alternative
     ) SELECT id FROM path WHERE parent = @alternative`).pluck();
   const runConfig = db.prepare<[string], string>('SELECT config FROM run WHERE id = ?').pluck();
   const removeOld = db.prepare<[number]>('DELETE FROM headline WHERE pool = ?');

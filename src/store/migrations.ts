@@ -11,8 +11,10 @@ import { PROBLEMS } from './problems.ts';
 import { QUESTIONS } from './questions.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
-import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connectForReading, notAStore, storeError } from './sqlite.ts';
+import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connectForReading, damagedStore, notAStore, storeError } from './sqlite.ts';
 import type { Connection } from './sqlite.ts';
+import { requireOwnSchema } from './storeSchema.ts';
+import { parentProblem } from './tree.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
 export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES, QUESTIONS];
@@ -66,6 +68,8 @@ export function migrate(db: Connection, path: string, migrations: readonly strin
     const isNew = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
     if (!isNew) {
       refuseStranger(path, numberOf(db, 'application_id'), version, migrations.length);
+      requireOwnSchema(db, path, version, migrations);
+      requireOrder(db, path);
     }
     if (version === migrations.length) {
       return;
@@ -77,6 +81,12 @@ export function migrate(db: Connection, path: string, migrations: readonly strin
     db.pragma(`user_version = ${migrations.length}`);
     derive();
   }).immediate();
+}
+
+/** What is written follows its chain of messages to the first: one that leads back to itself would never end. */
+function requireOrder(db: Connection, path: string): void {
+  const wrong = db.prepare<[], number>('SELECT id FROM decision WHERE parent >= id LIMIT 1').pluck().get();
+  if (wrong !== undefined) throw damagedStore(path, parentProblem(wrong));
 }
 
 /** The version of the store behind a connection. */

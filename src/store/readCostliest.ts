@@ -26,10 +26,10 @@ export function costliestReaders(session: Session): Pick<StoreReader, 'costliest
   const through = db.prepare<[{ message: number }], Row>(`
     WITH RECURSIVE above (id, parent) AS (
       SELECT id, parent FROM decision WHERE id = @message
-      UNION ALL SELECT decision.id, decision.parent FROM above CROSS JOIN decision ON decision.id = above.parent
+      UNION ALL SELECT decision.id, decision.parent FROM above CROSS JOIN decision ON decision.id = above.parent AND decision.id < above.id
     ), below (id, phase, iteration) AS (
       SELECT id, phase, iteration FROM decision WHERE id = @message
-      UNION ALL SELECT decision.id, decision.phase, decision.iteration FROM below CROSS JOIN decision ON decision.parent = below.id
+      UNION ALL SELECT decision.id, decision.phase, decision.iteration FROM below CROSS JOIN decision ON decision.parent = below.id AND decision.id > below.id
       WHERE decision.phase = below.phase AND decision.iteration = below.iteration
     ), candidate (id) AS (SELECT id FROM above UNION SELECT id FROM below) ${LOWEST}`);
   const found = (row: Row | undefined): CreditedMessage | null => (row === undefined ? null : { ...row, decided: row.decided === 1 });

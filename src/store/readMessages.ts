@@ -2,7 +2,7 @@
 import type { Credit, Decision, Message, Sampling } from '../shared/records.ts';
 import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
 import type { TreeOf } from './readTrees.ts';
-import { checkedPage, notFound } from './rows.ts';
+import { checkedPage, inOrder, notFound } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import { float32Of, int32Of } from './tokens.ts';
@@ -64,7 +64,7 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
       trees.set(name, tree);
       return tree;
     };
-    const rows = new Map(rowsOf.all(JSON.stringify(ids)).map((row) => [row.id, row]));
+    const rows = new Map(rowsOf.all(JSON.stringify(ids)).map((row) => [row.id, inOrder(session, row)]));
     return ids.map((id) => {
       const { credit, rest } = takeHeadline(rows.get(id) ?? notFound(session, 'message', id));
       const { estimator, value, low, high, n, evaluatorCalls, interval, ...row } = rest;
@@ -87,7 +87,7 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
   const chain = db.prepare<[number], number>(`
     WITH RECURSIVE path (id, parent, depth) AS (
       SELECT id, parent, 0 FROM decision WHERE id = ?
-      UNION ALL SELECT decision.id, decision.parent, depth + 1 FROM path JOIN decision ON decision.id = path.parent
+      UNION ALL SELECT decision.id, decision.parent, depth + 1 FROM path JOIN decision ON decision.id = path.parent AND decision.id < path.id
     )
     SELECT id FROM path ORDER BY depth DESC`).pluck();
 
@@ -95,7 +95,7 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
     message: guarded(session, (id) => messagesOf([id])[0] ?? notFound(session, 'message', id)),
     messages: guarded(session, (ids) => messagesOf(ids)),
     decision: guarded(session, (id) => {
-      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, ...row } = decision.get(id) ?? notFound(session, 'message', id);
+      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, ...row } = inOrder(session, decision.get(id) ?? notFound(session, 'message', id));
       return {
         ...row,
         tokens: int32Of(tokens),

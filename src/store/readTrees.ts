@@ -1,4 +1,5 @@
 /** Reading the trees that transcripts show: their shape and their returns, without the texts. */
+import { inOrder } from './rows.ts';
 import { guarded } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
 import { buildTree } from './tree.ts';
@@ -19,7 +20,8 @@ const KEPT_TREES = 8;
 const GROUP = 'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)';
 
 /** Reads the tree of a group, or takes it from the few last read. */
-export function treeReader({ db }: Session): TreeOf {
+export function treeReader(session: Session): TreeOf {
+  const { db } = session;
   const rows = db.prepare<[TreeGroup], TreeRow>(`SELECT id, parent, sibling_index AS siblingIndex FROM decision WHERE ${GROUP}`);
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(`SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${GROUP} ORDER BY id`);
   const newest = db.prepare<[TreeGroup], string>(`
@@ -30,7 +32,7 @@ export function treeReader({ db }: Session): TreeOf {
   return ({ run, phase, iteration, instance }) => {
     const asked = { run, phase, iteration, instance };
     const state = newest.get(asked) ?? '';
-    const tree = kept.get(state) ?? { ...buildTree(rows.all(asked), episodes.all(asked)), state };
+    const tree = kept.get(state) ?? { ...buildTree(rows.all(asked).map((row) => inOrder(session, row)), episodes.all(asked)), state };
     if (db.inTransaction) {
       return tree;
     }

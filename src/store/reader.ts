@@ -23,6 +23,7 @@ import { outlineReaders, treeReader } from './readTrees.ts';
 import { accountReader } from './runAccounts.ts';
 import { connectForReading, loadSqlite, translate } from './sqlite.ts';
 import type { Session } from './sqlite.ts';
+import { requireOwnSchema } from './storeSchema.ts';
 import type { StoreReader } from './types.ts';
 
 export type * from './types.ts';
@@ -37,7 +38,8 @@ export class OlderStoreError extends C3Error {
 
 /**
  * Opens an existing store for reading. What it returns is current: rows that the engine adds are seen by the next call.
- * @throws OlderStoreError; C3Error('store') when there is no store, when it is not ours or newer, or when Node is older than 22
+ * @throws OlderStoreError; C3Error('store') when there is no store, when it is not ours or newer, when anything in it is not as C3 makes it, or when
+ *   Node is older than 22
  */
 export function openStoreForReading(path: string): StoreReader {
   loadSqlite();
@@ -52,6 +54,7 @@ export function openStoreForReading(path: string): StoreReader {
     if (version < MIGRATIONS.length) {
       throw new OlderStoreError(absolute, version);
     }
+    translate(absolute, () => { requireOwnSchema(db, absolute, version, MIGRATIONS); });
     return { ...readersOf(session, () => { db.close(); }), fixed };
   } catch (error) {
     db.close();

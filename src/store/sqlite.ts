@@ -100,6 +100,7 @@ function open(path: string, address: string, mode: 'read' | 'write'): Connection
   try {
     return translate(path, () => {
       db.pragma('trusted_schema = OFF');
+      db.pragma('cell_size_check = ON');
       db.pragma('foreign_keys = ON');
       return db;
     });
@@ -179,6 +180,11 @@ function describe(path: string, code: string, detail: string): string {
     return `The store ${path} refused a row (${detail}); nothing was changed: correct the row.`;
   }
   return `The store ${path} failed (${code}: ${detail}): run \`c3 doctor\` on it.`;
+}
+
+/** The error for a store in which something is not as C3 makes it. @param what is wrong, as a part of a sentence */
+export function damagedStore(path: string, what: string): C3Error {
+  return new C3Error('store', `The store ${path} is damaged or was changed by another program (${what}) and was left as it was: \`c3 doctor\` says more.`);
 }
 
 /** The message for a file that is no store of ours. */
