@@ -76,7 +76,7 @@ function keyProblems(contents: unknown): YAMLParseError[] {
       open.push(value);
       const start = isScalar(key) ? key.range?.[0] : node.range?.[0];
       if (!isScalar(key)) found.push(problem(start ?? 0, 'NON_STRING_KEY', 'a key must be a single value'));
-      else if (seen.has(key.value)) found.push(problem(start ?? 0, 'DUPLICATE_KEY', 'keys must be unique'));
+      else if (seen.has(key.value)) found.push(problem(start ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
       else seen.add(key.value);
     }
   }
