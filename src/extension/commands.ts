@@ -21,7 +21,7 @@ import { planRun } from './planRun.ts';
 import { pickResumable, pickRun } from './pick.ts';
 import { report } from './report.ts';
 import type { Reports } from './reports.ts';
-import type { EpisodeNode, MoreNode, RoundNode, RunNode } from './runsModel.ts';
+import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode } from './runsModel.ts';
 import type { RunsTable } from './runsTablePanel.ts';
 import type { RunsTree } from './runsTree.ts';
 import type { Services } from './services.ts';
@@ -156,7 +156,7 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
 /** Cancels the run that is named, or asks which where several go on or wait. */
 async function cancelRun(services: Services, argument: unknown): Promise<void> {
   const { runs } = services;
-  const named = runOf(argument);
+  const named = isNode<QueuedNode>(argument, 'queued') ? argument.job.id : runOf(argument);
   const open = [...(runs.job === null ? [] : [runs.job]), ...runs.queued];
   if (named !== undefined || open.length < 2) {
     await runs.cancel(named ?? open[0]?.id);

@@ -41,6 +41,6 @@ function itemOf(node: RunsNode): readonly NodeItem[] {
   switch (node.kind) {
     case 'run': return [{ label: withoutIcons(node.run.title), description: runDescription(node), node }];
     case 'more': return [{ label: 'Load more', description: `${String(node.left)} left`, node }];
-    case 'round': case 'episode': return [];
+    case 'round': case 'episode': case 'queued': return [];
   }
 }

@@ -1,5 +1,6 @@
 /** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
 import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../shared/evaluationRounds.ts';
+import type { RunJob } from '../shared/jobs.ts';
 import type { Episode, Phase, RunRecord, Step } from '../shared/records.ts';
 import { isResumable, shownStatus, type ShownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
@@ -46,7 +47,14 @@ export interface MoreNode {
   readonly left: number;
 }
 
-export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode;
+/** A run that waits for its turn: the store has nothing of it yet. */
+export interface QueuedNode {
+  readonly kind: 'queued';
+  readonly id: string;
+  readonly job: RunJob;
+}
+
+export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode | QueuedNode;
 
 /** The list at the top of the tree. */
 export const TOP = 'runs';
@@ -79,6 +87,11 @@ export function childrenOf(reader: Reader, node: RunsNode | null, limits: Limits
   return [];
 }
 
+/** Runs that wait for their turn, the last of them first: above the runs that began before. A resumed run is listed already. */
+export function queuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
+  return jobs.filter(({ kind }) => kind === 'start').map((job): QueuedNode => ({ kind: 'queued', id: `queued:${job.id}`, job })).reverse();
+}
+
 /** Every run, newest first. */
 export function allRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
   return runNodes(reader, reader.countRuns());
@@ -91,6 +104,7 @@ export function runOfNode(node: RunsNode): string | undefined {
     case 'round': return node.run;
     case 'episode': return node.episode.run;
     case 'more': return node.parent === null ? undefined : runOfNode(node.parent);
+    case 'queued': return undefined;
   }
 }
 
@@ -105,7 +119,7 @@ function runs(reader: Reader, limits: Limits, filter: RunsFilter): readonly Runs
 /** The node that a node stands under; undefined at the top. */
 export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
   switch (node.kind) {
-    case 'run': return undefined;
+    case 'run': case 'queued': return undefined;
     case 'round': return runNode(reader, node.run);
     case 'episode': return roundNode(reader, node.episode);
     case 'more': return node.parent ?? undefined;

@@ -10,7 +10,7 @@ import { askForFilter } from './filterRuns.ts';
 import type { Log } from './log.ts';
 import type { RunController } from './runController.ts';
 import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
-import { allRuns, childrenOf, findRound, Limits, parentOf, runOfNode, type EpisodeNode, type MoreNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
+import { allRuns, childrenOf, findRound, Limits, parentOf, queuedNodes, runOfNode, type EpisodeNode, type MoreNode, type QueuedNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -43,6 +43,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private problem: string | null = null;
   /** The item of the run that goes on, with the words that it was last shown with. */
   private live: { readonly node: RunNode; words: string } | null = null;
+  /** The jobs that were last shown as queued. */
+  private queue = '';
   private filter: RunsFilter;
   /** Names the run of an item that was selected. */
   readonly onDidChooseRun = this.chosen.event;
@@ -101,7 +103,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   getChildren(node?: RunsNode): RunsNode[] {
     try {
       const reader = this.store.reader();
-      const children = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
+      const stored = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
+      const children = node === undefined ? [...queuedNodes(this.running.queued), ...stored] : stored;
       if (node === undefined) this.tell(children.length > 0 || (reader?.countRuns() ?? 0) > 0, null);
       return [...children];
     } catch (error) {
@@ -147,6 +150,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   getTreeItem(node: RunsNode): TreeItem {
     switch (node.kind) {
       case 'run': return this.runItem(node);
+      case 'queued': return queuedItem(node);
       case 'round': return roundItem(node);
       case 'episode': return episodeItem(node);
       case 'more': return moreItem(node);
@@ -155,6 +159,11 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
 
   /** Draws the item of the run that goes on again where its words have changed; the rest of the tree follows the store. */
   private follow(): void {
+    const queue = this.running.queued.map(({ id }) => id).join(' ');
+    if (queue !== this.queue) {
+      this.queue = queue;
+      this.refresh();
+    }
     const { live, running: { current } } = this;
     if (live === null || live.node.run.id !== current?.run) return;
     const words = runDescription(live.node, current);
@@ -196,6 +205,17 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     // A message stands in the place of the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
   }
+}
+
+function queuedItem({ id, job }: QueuedNode): TreeItem {
+  const item = new TreeItem(job.title, TreeItemCollapsibleState.None);
+  item.id = id;
+  item.iconPath = new ThemeIcon('clock');
+  item.description = 'queued';
+  item.tooltip = `${job.title}\nqueued ${new Date(job.askedAt).toLocaleString()}: it starts when the runs before it have ended`;
+  item.accessibilityInformation = { label: `${job.title}, queued` };
+  item.contextValue = 'queued';
+  return item;
 }
 
 function roundItem(node: RoundNode): TreeItem {

@@ -3,7 +3,7 @@
  * never through a link, and for the user alone whatever the umask says.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /** Files of ours can be read by their user alone, and folders opened. */
 export const PRIVATE_FILE = 0o600;
@@ -46,7 +46,8 @@ export function createNew(path: string): number {
 export function writeNew(path: string, content: string): void {
   const file = createNew(path);
   try {
-    writeSync(file, content);
+    // A single write may take only what fits on the disk.
+    writeFileSync(file, content);
     fsyncSync(file);
   } catch (error) {
     rmSync(path, { force: true });

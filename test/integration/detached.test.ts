@@ -90,10 +90,14 @@ scenario('a second window sees the run, queues another one and cancels both; c3 
   await second.runCommandAndPick('C3: Start C3 run', 'next.c3.yaml', 'Default length');
   await second.notification('"Next" is queued: it starts after "Outlives"').waitFor();
   await workbench.statusBarItem('1 queued').waitFor();
+  const waiting = workbench.treeItem(await workbench.openView('C3'), /Next.*queued/u);
+  await waiting.waitFor();
   await second.screenshot('detached-queued');
   const { jobs } = await status(workbench);
   assert.deepEqual(jobs.filter(({ state }) => state !== 'finished').map(({ title, state }) => [title, state]), [['Outlives', 'running'], ['Next', 'queued']]);
-  await second.runCommandAndPick('C3: Cancel run', 'Next');
+  await waiting.hover();
+  await waiting.getByRole('button', { name: 'Cancel run' }).click();
+  await waiting.waitFor({ state: 'detached' });
   await workbench.statusBarItem('1 queued').waitFor({ state: 'detached' });
   await second.runCommand('C3: Cancel run');
   for (const window of [workbench, second]) await window.statusBarItem('C3:').waitFor({ state: 'detached', timeout: 60_000 });
