@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { engineAddresses, type EngineAddress } from './address.ts';
+import { engineEnvironment } from './environment.ts';
 
 const LOOK_EVERY_MILLISECONDS = 30;
 /** An engine loads its code before it listens; a slow disk or a busy machine takes a while. */
@@ -62,7 +63,7 @@ function start(store: string, script: string): Started {
       windowsHide: true,
       stdio: ['ignore', log, log],
       cwd: dirname(script),
-      env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+      env: engineEnvironment(process.env),
     });
   } finally {
     closeSync(log);
