@@ -129,12 +129,12 @@ test('an engine outlives the client that started it, and the next one finds it',
 
 test('an idle engine of another version gives way; a busy one that speaks the same is used, one that does not is left alone and named', async (t) => {
   const start = async (fake: string): Promise<string> => {
-    process.env['FAKE_ENGINE'] = fake;
+    process.env['C3_FAKE_ENGINE'] = fake;
     const { client: engine, store } = client(t, { version: fake.split(' ')[1] ?? '' });
     if (fake.startsWith('1 ')) await assert.rejects(engine.doctor());
     else await engine.doctor();
     await engine.dispose();
-    delete process.env['FAKE_ENGINE'];
+    delete process.env['C3_FAKE_ENGINE'];
     return store;
   };
   const idle = client(t, { store: await start('2 0.9.0') });

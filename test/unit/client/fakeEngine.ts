@@ -35,7 +35,7 @@ import { VERDICTS } from '../../../src/shared/taxonomy.ts';
 
 const store = process.argv[3] ?? '';
 /** Set by a test that plays an engine of another version: `PROTOCOL VERSION BUSY`. */
-const [protocol = String(PROTOCOL_VERSION), version = '1.2.3', busy = ''] = (process.env['FAKE_ENGINE'] ?? '').split(' ').filter((word) => word !== '');
+const [protocol = String(PROTOCOL_VERSION), version = '1.2.3', busy = ''] = (process.env['C3_FAKE_ENGINE'] ?? '').split(' ').filter((word) => word !== '');
 const finishedJob = (run: string): RunJob => ({ id: 'job-1', kind: 'start', state: 'queued', run, title: 'Fake', askedBy: 'window', askedAt: '', startedAt: null, finishedAt: null, waitingFor: null, progress: null, meanReturn: null, outcome: null });
 
 function serve(connection: MessageConnection): void {
