@@ -244,7 +244,15 @@ scenario('what a word means shows under the pointer and for the keyboard, and Es
   const transcript = await transcriptOf(workbench, question);
   const tip = transcript.getByRole('tooltip');
   const pane = transcript.locator('.detail');
-  await pane.getByRole('button', { name: 'Credit', exact: true }).first().hover();
+  const word = pane.getByRole('button', { name: 'Credit', exact: true }).first();
+  // What came of the replays before may still arrive, and moves the words that are explained.
+  let place = '';
+  await eventually('the pane at rest', async () => {
+    const before = place;
+    place = JSON.stringify(await word.boundingBox());
+    return place === before;
+  });
+  await word.hover();
   await tip.getByText('How much better episodes end with this message').waitFor();
   // The pointer may go on to the explanation.
   await tip.hover();
