@@ -162,7 +162,7 @@ async function cancelRun(services: Services, argument: unknown): Promise<void> {
     await runs.cancel(named ?? open[0]?.id);
     return;
   }
-  const items = open.map(({ id, title, state }) => ({ label: withoutIcons(title), description: state === 'running' ? 'goes on' : 'queued', id }));
+  const items = open.map(({ id, title, state }) => ({ label: withoutIcons(title), description: state === 'running' ? 'running' : 'queued', id }));
   const chosen = await window.showQuickPick(items, { title: 'Cancel run', placeHolder: 'Which run?' });
   if (chosen !== undefined) await runs.cancel(chosen.id);
 }

@@ -23,7 +23,7 @@ export function createStatusBar(runs: RunController): Disposables {
     const [queued, waitingFor] = [runs.queued.length, runs.job?.waitingFor ?? null];
     const words = waitingFor === null ? `${stage}${earned}${remaining === '' ? '' : `, ${remaining}`}` : `w${waitingFor.slice(1)}`;
     item.text = `$(loading~spin) C3: ${words}${queued === 0 ? '' : `, ${String(queued)} queued`}`;
-    item.tooltip = [`"${runs.job?.title ?? ''}" goes on${waitingFor === null ? '' : `: ${waitingFor}`}`, ...runs.queued.map(({ title }) => `queued: "${title}"`), 'Click to open the run dashboard'].join('\n');
+    item.tooltip = [`"${runs.job?.title ?? ''}" is running${waitingFor === null ? '' : `: ${waitingFor}`}`, ...runs.queued.map(({ title }) => `queued: "${title}"`), 'Click to open the run dashboard'].join('\n');
     item.show();
   };
   disposables.add(runs.onDidChange(draw));
