@@ -1,6 +1,5 @@
 /** `c3 export --format buckets`: a run's buckets in the C3 authors' format (reference section 8.1). */
-import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { writeOut } from '../files/outFile.ts';
 import type { BucketOrigin } from '../shared/records.ts';
 import type { DiagnosticRow, StoreReader } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -25,13 +24,15 @@ const ORIGINS: readonly BucketOrigin[] = ['training', 'request', 'diagnostic'];
 /**
  * Writes every bucket of a run, one a line; an imported one as its line stood. What their format has no place for (returns that were
  * masked, the rendered context) stands under meta.c3_replay, so that an import has it back.
- * @throws C3Error('input') where the file is there already or cannot be written
+ * @throws C3Error as writeOut
  */
 export function exportBuckets(store: StoreReader, run: string, protocol: Protocol, out: string): ExportReport {
   const { method, seed } = store.run(run);
-  const file = openNew(out);
   let [buckets, leftOut, others] = [0, 0, 0];
-  try {
+  writeOut(out, lines());
+  return { out, buckets, leftOut, others };
+
+  function* lines(): Generator<string, void, undefined> {
     for (const origin of ORIGINS) {
       for (const bucket of bucketsOf(store, run, origin, protocol)) {
         if (bucket.view.continuation !== null) {
@@ -41,27 +42,11 @@ export function exportBuckets(store: StoreReader, run: string, protocol: Protoco
         const line = store.diagnosticBucket(bucket.view.id)?.source ?? lineOf(store, bucket, protocol, { method, seed });
         if (line === null) leftOut++;
         else {
-          writeSync(file, `${line}\n`);
+          yield `${line}\n`;
           buckets++;
         }
       }
     }
-  } catch (error) {
-    closeSync(file);
-    // Half a file is worse than none.
-    unlinkSync(out);
-    throw error;
-  }
-  closeSync(file);
-  return { out, buckets, leftOut, others };
-}
-
-function openNew(out: string): number {
-  try {
-    return openSync(out, 'wx');
-  } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new C3Error('input', exists ? `${out} is there already and was left as it was; choose another --out.` : `${out} cannot be written: ${messageOf(error)}; choose another --out.`, { cause: error });
   }
 }
 

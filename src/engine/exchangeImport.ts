@@ -1,8 +1,8 @@
 /** `c3 import`: a file of the C3 authors' buckets as a run of its own, to be browsed, measured and written again (reference section 8.1). */
 import { createHash, randomUUID } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';
+import { readRegular } from '../files/regularFile.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { RunSummary, Sampling } from '../shared/records.ts';
 import { isReturn, RETURN_WORDS } from '../shared/returns.ts';
@@ -53,7 +53,7 @@ interface Imported extends Omit<ExchangedBucket, 'candidates' | 'credited' | 'va
  * @throws C3Error('input') naming file, line and key
  */
 export async function importBuckets(store: StoreWriter, path: string, now: string): Promise<ImportReport> {
-  const bytes = await readBounded(path);
+  const bytes = await readRegular(path, IMPORT_LIMITS.bytes, 'give the path of a readable bucket file', 'input', 'split it into smaller files');
   const buckets = readBuckets(bytes, path);
   const protocolText = protocolFor(buckets, path);
   const protocol = parseProtocol(protocolText, path);
@@ -80,17 +80,6 @@ export async function importBuckets(store: StoreWriter, path: string, now: strin
     store.updateRunStatus(run, 'done', now, summary);
     return { run, ...count };
   });
-}
-
-async function readBounded(path: string): Promise<Buffer> {
-  try {
-    const { size } = await stat(path);
-    if (size > IMPORT_LIMITS.bytes) throw new C3Error('input', `${path} is larger than ${String(IMPORT_LIMITS.bytes)} bytes; split it into smaller files.`);
-    return await readFile(path);
-  } catch (error) {
-    if (error instanceof C3Error) throw error;
-    throw new C3Error('input', `Cannot read ${path}: ${messageOf(error)}; give the path of a readable bucket file.`, { cause: error });
-  }
 }
 
 function readBuckets(bytes: Buffer, path: string): Imported[] {

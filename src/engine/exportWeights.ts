@@ -1,7 +1,7 @@
 /** What a run trained, for others: adapters in the layout of PEFT, or a whole model in that of Hugging Face. */
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { CONFIG_FILE } from '../runtime/huggingFaceConfig.ts';
 import { WEIGHTS_FILE } from '../runtime/huggingFaceWeights.ts';
 import { GENERATION_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../policy/tokenizer.ts';
@@ -23,7 +23,8 @@ const COMPANIONS = [CONFIG_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, GENERATI
  */
 export async function exportWeights(runtime: ModelRuntime, snapshot: string, format: WeightFormat, out: string, modelFolder: string): Promise<readonly string[]> {
   await emptyFolder(out);
-  if (format === 'adapter') return runtime.saveAdapter(snapshot, out, modelFolder);
+  // The name alone: the path is of this machine.
+  if (format === 'adapter') return runtime.saveAdapter(snapshot, out, basename(modelFolder));
   if (await runtime.hasAdapter(snapshot)) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has an adapter beside a model that was not trained; export the format adapter.`);
   // The weights last: a folder that has them is complete.
   for (const name of COMPANIONS) await copyIfThere(join(modelFolder, name), join(out, name));

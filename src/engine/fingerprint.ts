@@ -1,12 +1,13 @@
 /** Hashes of what a run is made of beside its configuration, so that a resume notices when any of it has changed. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRegular } from '../files/regularFile.ts';
 import { readTemplate } from '../policy/chatTemplate.ts';
 import type { Rendering } from '../policy/rendering.ts';
 import { MAX_TOKENIZER_BYTES, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../policy/tokenizer.ts';
 import { readModelFile } from '../runtime/modelFile.ts';
 import type { Instance } from '../shared/records.ts';
+import { MAX_YAML_BYTES } from '../shared/yaml.ts';
 import { testsText } from '../store/instanceTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';
 
@@ -28,7 +29,7 @@ export async function changeSince(recipe: StoredRecipe, current: Fingerprint): P
   // First: a template may stand in the tokenizer's configuration. A run without a rendering wrote plain text and goes on so.
   if (recipe.rendering !== null && stored.template !== current.template) return `the chat template in ${modelFolder} has changed since it began; put the old one back, or start a new run.`;
   if (stored.tokenizer !== current.tokenizer) return `the tokenizer in ${modelFolder} has changed since it began; put the old one back, or start a new run.`;
-  const protocol = await readFile(protocolSource, 'utf8').catch(() => protocolText);
+  const protocol = await readRegular(protocolSource, MAX_YAML_BYTES, 'name an existing protocol file').then((bytes) => bytes.toString('utf8'), () => protocolText);
   return protocol === protocolText ? null : `the protocol ${protocolSource} has changed since it began; put the old one back, or start a new run.`;
 }
 

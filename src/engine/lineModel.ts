@@ -1,5 +1,4 @@
 /** A model folder at work for commands that answer lines of JSON: its runtime, its tokenizer, and how lines are read and batched. */
-import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { TextProcess } from '../policy/textProcess.ts';
@@ -7,6 +6,7 @@ import type { Tokenizer } from '../policy/tokenizer.ts';
 import { resolveDevice } from '../runtime/device.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
 import { startRuntime } from '../runtime/remote.ts';
+import { LineSplitter, type LineBounds } from '../tasks/lines.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { checkTokenizer, type LoadControl } from './models.ts';
 import { WORKER_ENTRY } from './places.ts';
@@ -27,6 +27,10 @@ export interface LineModel {
 const THREADS = 2;
 /** Lines that are answered together at most. */
 const MOST_LINES = 64;
+
+const placeOf = (line: number): string => `standard input, line ${String(line)}`;
+/** A line is one request: of as many returns, ids or characters as fit here. */
+const INPUT_BOUNDS: LineBounds = { line: 2 ** 25, lines: Infinity, bytes: Infinity, marks: 'first', advice: 'write one request on each line', placeOf };
 
 /**
  * Loads a model for a piece of work and lets it go whatever happens.
@@ -52,13 +56,21 @@ async function withRuntime<Result>(texts: TextProcess, adapter: string | null, w
   }
 }
 
-/** The lines of an input in UTF-8, as they come, without the byte order mark that some editors and shells put first. */
+/**
+ * The lines of an input in UTF-8, as they come, without the byte order mark that some editors and shells put first.
+ * @throws C3Error('input') naming the line that is too long or not UTF-8, or where nothing can be read
+ */
 export async function* inputLines(input: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
-  let first = true;
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-    yield first && line.startsWith('\ufeff') ? line.slice(1) : line;
-    first = false;
+  const splitter = new LineSplitter(INPUT_BOUNDS);
+  const chunks = input[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await chunks.next().catch((error: unknown) => {
+      throw new C3Error('input', `Cannot read standard input: ${messageOf(error)}; give it lines of JSON.`, { cause: error });
+    });
+    if (next.done === true) break;
+    for (const { text } of splitter.push(Buffer.from(next.value))) yield text;
   }
+  for (const { text } of splitter.end()) yield text;
 }
 
 /**
@@ -80,7 +92,7 @@ export async function* answerLines<Request>(
       number++;
       if (line.trim() === '') continue;
       try {
-        requests.push(await understand(line, `standard input, line ${String(number)}`));
+        requests.push(await understand(line, placeOf(number)));
       } catch (error) {
         failure = { error };
         break;

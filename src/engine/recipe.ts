@@ -1,11 +1,13 @@
 /** A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay meets the same rules. */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { readRegular } from '../files/regularFile.ts';
 import { renderingSchema, type Rendering } from '../policy/rendering.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { absentPath, type NamedPath } from '../shared/namedPaths.ts';
 import type { Instance } from '../shared/records.ts';
+import { MAX_YAML_BYTES } from '../shared/yaml.ts';
 import type { StoreReader } from '../store/types.ts';
 import { holdOut } from '../tasks/holdOut.ts';
 import { loadInstances } from '../tasks/load.ts';
@@ -172,9 +174,5 @@ function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Insta
 }
 
 async function readText(path: string, advice: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new C3Error('input', `Cannot read ${path}: ${messageOf(error)}; ${advice}.`, { cause: error });
-  }
+  return (await readRegular(path, MAX_YAML_BYTES, advice)).toString('utf8');
 }

@@ -3,6 +3,8 @@ import { Composer, Document, isMap, isScalar, isSeq, LineCounter, Parser, YAMLPa
 
 /** Characters of a text; no configuration or protocol is as long. */
 export const MAX_YAML_CHARACTERS = 1 << 18;
+/** Bytes of its file: UTF-8 takes up to four for a character. */
+export const MAX_YAML_BYTES = 4 * MAX_YAML_CHARACTERS;
 /** Collections within each other; beyond, the composer's recursion would exhaust the stack. */
 const MAX_DEPTH = 64;
 

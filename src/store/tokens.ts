@@ -1,5 +1,9 @@
 /** How token ids and log-probabilities lie in the store: little-endian int32 and float32, as every supported platform holds them in memory. */
 import { hash } from 'node:crypto';
+import { C3Error } from '../shared/errors.ts';
+
+/** Bytes of a token id, and of a log-probability. */
+const WIDTH = 4;
 
 /** SHA-256 (hex) of the little-endian int32 bytes of the token ids. */
 export function tokenHash(tokens: Int32Array): string {
@@ -16,16 +20,21 @@ export function bytesOf(values: Int32Array | Float32Array): Buffer {
   return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
+/** @throws C3Error('store') for bytes that are no whole number of ids */
 export function int32Of(bytes: Buffer): Int32Array {
-  return new Int32Array(copyOf(bytes));
+  return new Int32Array(copyOf(bytes, 'token ids'));
 }
 
+/** @throws C3Error('store') for bytes that are no whole number of log-probabilities */
 export function float32Of(bytes: Buffer): Float32Array {
-  return new Float32Array(copyOf(bytes));
+  return new Float32Array(copyOf(bytes, 'log-probabilities'));
 }
 
 /** A copy that begins at an aligned address. */
-function copyOf(bytes: Buffer): ArrayBuffer {
+function copyOf(bytes: Buffer, what: string): ArrayBuffer {
+  if (bytes.byteLength % WIDTH !== 0) {
+    throw new C3Error('store', `The store holds ${what} of a message in ${bytes.byteLength} bytes, and each takes ${WIDTH}: the store is damaged; see c3 doctor, or put a copy back.`);
+  }
   const copy = new ArrayBuffer(bytes.byteLength);
   new Uint8Array(copy).set(bytes);
   return copy;

@@ -1,5 +1,5 @@
-/** Lines of a user's text file, streamed and bounded, so that no file can exhaust memory. */
-import { createReadStream } from 'node:fs';
+/** Lines of a user's text file or input, streamed and bounded, so that none can exhaust memory. */
+import { openRegular } from '../files/regularFile.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 
 /** Bytes, without the line feed. */
@@ -9,8 +9,8 @@ export const MAX_LINES = 1_000_000;
 export const MAX_FILE_BYTES = 2 ** 29;
 
 const LINE_FEED = 0x0a;
-/** Drops a byte order mark. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const BYTE_ORDER_MARK = '\ufeff';
 
 export interface Line {
   /** 1-based. */
@@ -24,8 +24,9 @@ export interface Line {
  * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES, MAX_LINES or MAX_FILE_BYTES
  */
 export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, void, undefined> {
-  const splitter = new LineSplitter(path);
-  const stream = createReadStream(path);
+  const splitter = new LineSplitter({ ...FILE_BOUNDS, placeOf: (line) => `${path}:${line}` });
+  const { file } = await openRegular(path, 'give the path of a readable JSONL or CSV file');
+  const stream = file.createReadStream();
   const chunks: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -45,22 +46,37 @@ export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, v
   }
 }
 
+/** What lines there may be, and how messages name one. */
+export interface LineBounds {
+  /** Bytes of a line, lines, and bytes of all together. */
+  readonly line: number;
+  readonly lines: number;
+  readonly bytes: number;
+  /** Whether a byte order mark is dropped from every line, as files that were put together have it, or from the first alone. */
+  readonly marks: 'every' | 'first';
+  /** What to write instead of a line that is too long. */
+  readonly advice: string;
+  readonly placeOf: (line: number) => string;
+}
+
+const FILE_BOUNDS = { line: MAX_LINE_BYTES, lines: MAX_LINES, bytes: MAX_FILE_BYTES, marks: 'every', advice: 'write one instance on each line' } as const;
+
 /** Cuts chunks of bytes into lines and holds the unfinished one; each batch must be read to its end before the next. */
-class LineSplitter {
-  readonly #path: string;
+export class LineSplitter {
+  readonly #bounds: LineBounds;
   #parts: Buffer[] = [];
   #held = 0;
   #number = 0;
   #bytes = 0;
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(bounds: LineBounds) {
+    this.#bounds = bounds;
   }
 
   *push(chunk: Buffer): Generator<Line, void, undefined> {
     this.#bytes += chunk.length;
-    if (this.#bytes > MAX_FILE_BYTES) {
-      this.#refuse(this.#number + 1, `the file is larger than ${MAX_FILE_BYTES} bytes; split it into smaller files.`);
+    if (this.#bytes > this.#bounds.bytes) {
+      this.#refuse(this.#number + 1, `the file is larger than ${this.#bounds.bytes} bytes; split it into smaller files.`);
     }
     let from = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
@@ -79,8 +95,8 @@ class LineSplitter {
 
   #hold(part: Buffer): void {
     this.#held += part.length;
-    if (this.#held > MAX_LINE_BYTES) {
-      this.#refuse(this.#number + 1, `the line is longer than ${MAX_LINE_BYTES} bytes; write one instance on each line.`);
+    if (this.#held > this.#bounds.line) {
+      this.#refuse(this.#number + 1, `the line is longer than ${this.#bounds.line} bytes; ${this.#bounds.advice}.`);
     }
     this.#parts.push(part);
   }
@@ -90,21 +106,23 @@ class LineSplitter {
     this.#parts = [];
     this.#held = 0;
     this.#number++;
-    if (this.#number > MAX_LINES) {
-      this.#refuse(this.#number, `the file has more than ${MAX_LINES} lines; split it into smaller files.`);
+    if (this.#number > this.#bounds.lines) {
+      this.#refuse(this.#number, `the file has more than ${this.#bounds.lines} lines; split it into smaller files.`);
     }
     return { number: this.#number, text: this.#decode(bytes) };
   }
 
   #decode(bytes: Buffer): string {
     try {
-      return UTF8.decode(bytes);
+      const text = UTF8.decode(bytes);
+      const marked = text.startsWith(BYTE_ORDER_MARK) && (this.#number === 1 || this.#bounds.marks === 'every');
+      return marked ? text.slice(1) : text;
     } catch (error) {
-      return this.#refuse(this.#number, 'the line is not UTF-8; save the file as UTF-8.', error);
+      return this.#refuse(this.#number, 'the line is not UTF-8; save the text as UTF-8.', error);
     }
   }
 
   #refuse(line: number, reason: string, cause?: unknown): never {
-    throw new C3Error('input', `${this.#path}:${line}: ${reason}`, cause === undefined ? undefined : { cause });
+    throw new C3Error('input', `${this.#bounds.placeOf(line)}: ${reason}`, cause === undefined ? undefined : { cause });
   }
 }

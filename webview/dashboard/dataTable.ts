@@ -31,8 +31,11 @@ export function csvOf({ columns, rows }: DataTable): string {
 
 const numberText = (value: number): string => (Number.isFinite(value) ? String(value) : '');
 
-/** A text that a spreadsheet would read as a formula is told apart by an apostrophe: titles come from anywhere. */
+/** How formulas begin, in their full-width forms too, whatever blanks and invisible characters come before. */
+const FORMULA = /^[\s\p{C}]*[=+\-@\u2212\uFE62\uFE63\uFE66\uFE6B\uFF0B\uFF0D\uFF1D\uFF20]|^[\t\r\n]/u;
+
+/** A text that a spreadsheet would read as a formula gets an apostrophe before it: titles come from anywhere. */
 function quoted(text: string): string {
-  const harmless = /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
+  const harmless = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/u.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -1,12 +1,13 @@
 /** The model that the suite model measures: a published size's config.json, and whether this machine has room for it. */
-import { readFile, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
+import { readRegular } from '../../files/regularFile.ts';
 import { CONFIG_FILE, parseConfig } from '../../runtime/huggingFaceConfig.ts';
 import { parameterCount } from '../../runtime/model.ts';
 import { storedBytes } from '../../runtime/randomModel.ts';
 import type { TransformerConfig } from '../../runtime/transformer.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error } from '../../shared/errors.ts';
 
 /** What shapes it of the config.json of Qwen2.5-0.5B-Instruct, as published. */
 const QWEN = {
@@ -32,6 +33,8 @@ const QUICK = { ...QWEN, num_hidden_layers: 4, vocab_size: 32000 };
 /** What runs needs the weights as float32, and about so many times that in all. */
 const MEMORY_FACTOR = 1.3;
 
+const MAX_CONFIG_BYTES = 1 << 20;
+
 export interface MeasuredModel {
   /** As people may call it. */
   readonly name: string;
@@ -49,13 +52,7 @@ export async function readShape(path: string | null, quick: boolean, folder: str
     return { name, config: parseConfig(Buffer.from(JSON.stringify(quick ? QUICK : QWEN)), `the built-in ${CONFIG_FILE}`) };
   }
   const file = resolve(folder, path);
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(file);
-  } catch (error) {
-    throw new C3Error('input', `Cannot read ${file}: ${messageOf(error)}; give --config a model's ${CONFIG_FILE}.`, { cause: error });
-  }
-  return { name: file, config: parseConfig(bytes, file) };
+  return { name: file, config: parseConfig(await readRegular(file, MAX_CONFIG_BYTES, `give --config a model's ${CONFIG_FILE}`), file) };
 }
 
 /** Free bytes of memory, and of the disk that temporary files lie on. */

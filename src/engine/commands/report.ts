@@ -1,8 +1,8 @@
 /** `c3 report`: a run or one finding as a page or as JSON. */
-import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { writeOut } from '../../files/outFile.ts';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { readArguments, text, whole } from '../arguments.ts';
 import { JSON_FLAG, print, STORE, storePath, withService, type CommandContext } from './support.ts';
 
@@ -15,20 +15,10 @@ export async function report(args: readonly string[], context: CommandContext): 
     const found = service.reading((store) => (message === null ? runReport(store, run ?? '') : findingReport(store, message)));
     if (out !== null) {
       const path = resolve(context.folder, out);
-      writeNew(path, path.toLowerCase().endsWith('.json') ? reportJson(found) : reportPage(found));
+      writeOut(path, [path.toLowerCase().endsWith('.json') ? reportJson(found) : reportPage(found)]);
       if (!json) print(path);
     }
     if (json) print(JSON.stringify(found));
     return Promise.resolve();
   });
-}
-
-/** @throws C3Error('input') where the file is there already or cannot be written */
-function writeNew(path: string, content: string): void {
-  try {
-    writeFileSync(path, content, { flag: 'wx' });
-  } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new C3Error('input', exists ? `${path} is there already and was left as it was; choose another --out.` : `${path} cannot be written: ${messageOf(error)}; choose another --out.`, { cause: error });
-  }
 }
