@@ -5,7 +5,8 @@ import { TOKENIZER_FILE, type Tokenizer } from '../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../runtime/host.ts';
 import type { OnLoadProgress } from '../runtime/huggingFaceWeights.ts';
 import { resolveDevice, type Probe } from '../runtime/device.ts';
-import { startRuntime } from '../runtime/remote.ts';
+import { unlessCancelled } from '../replay/arrivals.ts';
+import { startRuntime, type EndableRuntime } from '../runtime/remote.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { WORKER_ENTRY } from './places.ts';
 import { probeProvider } from './probing.ts';
@@ -38,6 +39,9 @@ export interface LentPolicy {
 /** Finds the weights file of a snapshot, or makes it; null where it cannot be had. */
 export type WeightsFinder = (snapshot: string) => Promise<string | null>;
 
+/** Milliseconds in which a load that reads notices a cancel. */
+const GRACE = 100;
+
 /** Snapshots that a runtime keeps though nobody uses them. */
 const KEPT_SNAPSHOTS = 4;
 
@@ -45,7 +49,9 @@ interface Slot {
   /** Provider, threads and model folder. */
   readonly key: string;
   readonly remark: string | null;
-  readonly started: Promise<ModelRuntime>;
+  readonly started: Promise<EndableRuntime>;
+  /** Whether its thread was ended in the middle of a load. */
+  abandoned: boolean;
   users: number;
   exclusive: boolean;
   info: ModelInfo | undefined;
@@ -117,7 +123,7 @@ export class ModelPool {
     await Promise.all(slots.map(closeSlot));
   }
 
-  private async withSlot<Result>(recipe: Recipe, exclusive: boolean, work: (slot: Slot, runtime: ModelRuntime) => Promise<Result>): Promise<Result> {
+  private async withSlot<Result>(recipe: Recipe, exclusive: boolean, work: (slot: Slot, runtime: EndableRuntime) => Promise<Result>): Promise<Result> {
     const { provider, threads, precision } = recipe.config.device;
     const { settings: device, remark } = await resolveDevice(provider, threads, this.probe);
     const settings = precision === 'float32' ? device : { ...device, precision };
@@ -127,7 +133,7 @@ export class ModelPool {
     if (slot === undefined) {
       // Another model takes the place of those that nobody uses.
       left = this.slots.filter(({ users }) => users === 0);
-      slot = { key, remark, started: startRuntime(WORKER_ENTRY, settings), users: 0, exclusive, info: undefined, used: new Map(), idle: [] };
+      slot = { key, remark, started: startRuntime(WORKER_ENTRY, settings), abandoned: false, users: 0, exclusive, info: undefined, used: new Map(), idle: [] };
       this.slots = [...this.slots.filter(({ users }) => users > 0), slot];
     }
     slot.users++;
@@ -136,7 +142,7 @@ export class ModelPool {
       await Promise.all(left.map(closeSlot));
       return await work(slot, await slot.started);
     } catch (error) {
-      if (error instanceof C3Error && error.kind === 'engine' && !(await works(slot))) this.slots = this.slots.filter((other) => other !== slot);
+      if (slot.abandoned || (error instanceof C3Error && error.kind === 'engine' && !(await works(slot)))) this.slots = this.slots.filter((other) => other !== slot);
       throw error;
     } finally {
       slot.users--;
@@ -159,14 +165,38 @@ export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: {
   throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`);
 }
 
-async function loadInto(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe, { onProgress, cancelled }: LoadControl = {}): Promise<ModelInfo> {
-  const info = await runtime.load(modelFolder, onProgress, cancelled);
+async function loadInto(slot: Slot, runtime: EndableRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe, { onProgress, cancelled = () => false }: LoadControl = {}): Promise<ModelInfo> {
+  const loading = runtime.load(modelFolder, onProgress, cancelled);
+  const state = { settled: false };
+  const settle = (): void => { state.settled = true; };
+  loading.then(settle, settle);
+  let info: ModelInfo;
+  try {
+    info = await unlessCancelled(loading, lasting(cancelled));
+  } catch (error) {
+    // Graphs are built without a look at the cancel; nobody else waits for these.
+    if (!state.settled && slot.users === 1) {
+      slot.abandoned = true;
+      runtime.abandon();
+    }
+    throw error;
+  }
   checkTokenizer(modelFolder, tokenizer, info);
   slot.info = info;
   return info;
 }
 
-async function provide(slot: Slot, runtime: ModelRuntime, tokenizer: Tokenizer, recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl): Promise<string | null> {
+/** True a moment after a cancel: what notices it by itself has ended by then. */
+function lasting(cancelled: () => boolean): () => boolean {
+  let since: number | undefined;
+  return () => {
+    if (!cancelled()) return false;
+    since ??= performance.now();
+    return performance.now() - since >= GRACE;
+  };
+}
+
+async function provide(slot: Slot, runtime: EndableRuntime, tokenizer: Tokenizer, recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl): Promise<string | null> {
   const short = snapshot.slice(0, 12);
   try {
     if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) return null;

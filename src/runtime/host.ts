@@ -1,13 +1,17 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
+import { join } from 'node:path';
 import type { NumericEnvironment } from '../shared/records.ts';
 import { C3Error } from '../shared/errors.ts';
+import { bytesWords } from '../shared/sizes.ts';
 import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './agentWeights.ts';
 import { loadTrainingStates, loadValueHead, saveTrainingStates, type TrainingStates } from './checkpoint.ts';
 import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
+import { CONFIG_FILE } from './huggingFaceConfig.ts';
 import type { OnLoadProgress } from './huggingFaceWeights.ts';
 import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, withHalves, type AdapterOrigin } from './lora.ts';
 import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './loraFolder.ts';
+import { tableBytes } from './memoryPlan.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId, type ModelNumbers } from './model.ts';
 import type { TrainingContext } from './pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session.ts';
@@ -111,6 +115,7 @@ export class ModelHost implements ModelRuntime {
     const { precision = 'float32' } = this.device;
     const { config, parameters, snapshot } = await loadModel(folder, { precision, onProgress, cancelled });
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
+      checkTables(config, folder);
       const engines = await Engines.create(withHalves(config, this.device), this.device);
       await this.close();
       this.loaded = { config, folder, base: snapshot, engines, snapshots: new Map(), training: undefined, valueHead: undefined };
@@ -363,6 +368,14 @@ export class ModelHost implements ModelRuntime {
     if (training === undefined) throw new C3Error('model', 'No training was begun; begin it from a snapshot first.');
     return training;
   }
+}
+
+/** @throws C3Error('model') where one number of config.json asks for more memory than there is */
+function checkTables(config: TransformerConfig, folder: string): void {
+  const [needed, free] = [tableBytes(config), process.availableMemory()];
+  if (needed <= free) return;
+  const key = `max_position_embeddings: ${String(config.maxPositions)}`;
+  throw new C3Error('model', `${join(folder, CONFIG_FILE)}: ${key} makes tables of ${bytesWords(needed)} where ${bytesWords(free)} of memory are there; lower it, for no text is that long.`);
 }
 
 /** @throws C3Error('model') for numbers that are held in float16: what is trained or written is float32 */

@@ -187,6 +187,9 @@ function extraTables(config: TransformerConfig, { adapter, microBatchTokens, con
   return (headBytes(config, targets).chunks > 1 ? 2 : 1) * config.vocabularySize * config.hiddenSize;
 }
 
+/** What the tables of positions take in all graphs: sized by config.json alone, whatever the weights are. */
+export const tableBytes = ({ maxPositions, headDim }: TransformerConfig): number => TABLE_HOLDERS * maxPositions * headDim * FLOAT;
+
 /**
  * The plan of a run or of a smaller piece of work.
  * @returns without advice; see `advise`
@@ -202,7 +205,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   const held = sets * weights + (full ? 0 : FULL_SETS * trained);
   const calls = generation.map((call) => generationBytes(config, call));
   const most = (part: 'cache' | 'prefill' | 'decoding'): number => Math.max(0, ...calls.map((call) => call[part]));
-  const tables = TABLE_HOLDERS * config.maxPositions * config.headDim * FLOAT;
+  const tables = tableBytes(config);
   const items: MemoryItem[] = [];
   const put = (name: string, place: MemoryPlace, bytes: number, advice: string | null = null): void => {
     if (bytes > 0) items.push({ name, place, bytes: Math.round(bytes), advice });

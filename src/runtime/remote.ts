@@ -128,8 +128,14 @@ const NEVER = (): boolean => false;
 /** How often a caller's cancellation is looked at, in milliseconds. */
 const CANCEL_POLL = 20;
 
+/** A runtime that can be given up in the middle of what it does. */
+export interface EndableRuntime extends ModelRuntime {
+  /** Ends the thread at once; whatever was asked of it fails. */
+  abandon(): void;
+}
+
 /** The caller's side. */
-class RemoteRuntime implements ModelRuntime {
+class RemoteRuntime implements EndableRuntime {
   readonly environment: NumericEnvironment;
   private readonly worker: Worker;
   private readonly pending = new Map<number, Pending>();
@@ -227,6 +233,11 @@ class RemoteRuntime implements ModelRuntime {
     return this.call<undefined>({ method: 'releaseSnapshot', arguments: [snapshot] });
   }
 
+  abandon(): void {
+    this.fail(new C3Error('engine', "The runtime's worker thread was ended; start again."));
+    void this.worker.terminate();
+  }
+
   async close(): Promise<void> {
     try {
       if (this.failure === undefined) await this.call<undefined>({ method: 'close', arguments: [] });
@@ -296,7 +307,7 @@ class RemoteRuntime implements ModelRuntime {
 }
 
 /** Starts a worker thread from its entry file and waits until it serves. @throws C3Error('engine') when it cannot start */
-export async function startRuntime(entry: URL, device: DeviceSettings): Promise<ModelRuntime> {
+export async function startRuntime(entry: URL, device: DeviceSettings): Promise<EndableRuntime> {
   const worker = new Worker(entry, { workerData: { device } satisfies WorkerData });
   const environment = await new Promise<NumericEnvironment>((resolve, reject) => {
     worker.once('message', (message: ReplyMessage) => {
