@@ -16,9 +16,10 @@ interface FolderItem extends QuickPickItem {
 
 /** The absolute path of a folder that is there; undefined when the question was left. */
 export async function askForModelFolder(folders: ModelFolders): Promise<string | undefined> {
-  if (folders.list().length === 0) return browse();
-  const chosen = await pickRemembered(folders);
-  return chosen === null ? browse() : chosen;
+  const picked = folders.list().length === 0 ? null : await pickRemembered(folders);
+  const chosen = picked === null ? await browse() : picked;
+  if (chosen !== undefined) await folders.choose(chosen);
+  return chosen;
 }
 
 /** Null asks for the folder dialog. */

@@ -3,9 +3,11 @@ import { commands, env, ViewColumn, window, type Tab, type WebviewPanel } from '
 import { COMPARED_MOST, isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../shared/dashboardProtocol.ts';
 import { evaluationsOf } from '../shared/evaluations.ts';
 import { messageOf } from '../shared/errors.ts';
+import { oneLine } from '../shared/oneLine.ts';
 import type { Phase, RunRecord } from '../shared/records.ts';
 import { shownStatus } from '../shared/runStatus.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { confirmed } from './confirm.ts';
 import { Disposables } from './disposables.ts';
 import { bringBack, tabsOfPanel } from './keptTabs.ts';
 import { report } from './report.ts';
@@ -24,6 +26,16 @@ const TELL_MILLISECONDS = 500;
 const RUNS_SHOWN = 200;
 /** The store is read for so long before the editor has its turn. */
 const SLICE_MILLISECONDS = 20;
+
+/** Lines of a table that the question shows, and characters of them. */
+const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
+
+/** Puts a table of the page on the clipboard, once the user has seen how it begins: what is pasted elsewhere may run there. */
+async function copyConfirmed(text: string): Promise<void> {
+  const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
+  const detail = beginning.length < text.trimEnd().length ? `${beginning}\n…` : beginning;
+  if (await confirmed(`Copy ${String(text.length)} characters to the clipboard?`, 'Copy', detail)) await env.clipboard.writeText(text);
+}
 
 /** Shows a round of a run in the side bar. */
 export type ShowRound = (run: string, phase: Phase, iteration: number) => Promise<void>;
@@ -44,6 +56,9 @@ export class Dashboard {
   /** Null: the newest run. */
   private run: string | null = null;
   private compared: readonly string[] = [];
+  /** Runs that the page was told of: it may ask about no others. */
+  private offered: ReadonlySet<string> = new Set();
+  private shown: RunRecord | null = null;
   /** How many steps of each run the page has. */
   private readonly sent = new Map<string, number>();
   private outcomesTold = 0;
@@ -126,18 +141,36 @@ export class Dashboard {
     switch (message.type) {
       case 'ready': this.sent.clear(); this.tell(); break;
       case 'choose':
+        if (!this.offered.has(message.run)) break;
         this.run = message.run;
         this.compared = this.compared.filter((run) => run !== message.run);
         this.tell();
         break;
-      case 'compare': this.compared = message.runs; this.tell(); break;
-      case 'openRound': void this.showRound(message.run, message.phase, message.iteration).catch((error: unknown) => report(error, this.services.log)); break;
-      case 'copy': void env.clipboard.writeText(message.text); break;
+      case 'compare': this.compared = message.runs.filter((run) => this.offered.has(run)); this.tell(); break;
+      case 'openRound': if (this.offered.has(message.run)) void this.showRound(message.run, message.phase, message.iteration).catch((error: unknown) => report(error, this.services.log)); break;
+      case 'copy': this.later(copyConfirmed(message.text)); break;
       case 'startRun': void commands.executeCommand('c3.startRun'); break;
-      case 'resumeRun': void commands.executeCommand('c3.resumeRun', message.run); break;
-      case 'cancelRun': void commands.executeCommand('c3.cancelRun'); break;
-      case 'taxonomy': void commands.executeCommand('c3.inspectTaxonomy', message.run); break;
+      case 'resumeRun': this.later(this.resume(message.run)); break;
+      case 'cancelRun': this.cancel(); break;
+      case 'taxonomy': if (this.offered.has(message.run)) void commands.executeCommand('c3.inspectTaxonomy', message.run); break;
     }
+  }
+
+  /** A run loads a model and computes: the user is asked, about the run that is shown. */
+  private async resume(run: string): Promise<void> {
+    const { shown } = this;
+    if (shown?.id !== run) return;
+    if (await confirmed(`Resume the run "${oneLine(shown.title, 100)}"?`, 'Resume')) await commands.executeCommand('c3.resumeRun', run);
+  }
+
+  /** Only the run that is shown, while it goes on; it can be resumed. */
+  private cancel(): void {
+    const run = this.shown?.id;
+    if (run !== undefined && this.services.runs.current?.run === run) void commands.executeCommand('c3.cancelRun', run);
+  }
+
+  private later(work: Promise<void>): void {
+    work.catch((error: unknown) => report(error, this.services.log));
   }
 
   /** Tells what is known at once, and reads on from there. */
@@ -152,6 +185,8 @@ export class Dashboard {
       const compared = this.compared.filter((id) => id !== run.id).flatMap((id) => runs.find((candidate) => candidate.id === id) ?? []);
       const shown = [run, ...compared].map(({ id }) => id);
       for (const id of this.sent.keys()) if (!shown.includes(id)) this.sent.delete(id);
+      this.offered = new Set([...runs, run].map(({ id }) => id));
+      this.shown = run;
       this.door?.post({ type: 'snapshot', snapshot: this.snapshot(reader, runs, run, compared) });
       for (const id of shown) this.sendSteps(id);
       this.readOn(shown, runs);

@@ -50,6 +50,8 @@ export class EpisodesSession {
   /** While a growing run rests; `again` when the store changed meanwhile. */
   private resting = false;
   private again = false;
+  /** Runs that the page was told of: it may ask about no others. */
+  private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
 
   constructor(run: string | null, note: string | null, around: EpisodesSurroundings) {
@@ -92,7 +94,7 @@ export class EpisodesSession {
         case 'place': this.place = message.place; break;
         case 'rows': this.rows(message.revision, message.offset); break;
         case 'open': this.openTranscript(message.problem, message.round, message.beside); break;
-        case 'chooseRun': this.show(message.run, null); break;
+        case 'chooseRun': if (this.offered.has(message.run)) this.show(message.run, null); break;
         case 'saveFilter': await this.save(message.filter, message.sort); break;
         case 'deleteFilter': await this.keep(this.saved().filter(({ name }) => name !== message.name)); break;
         case 'classify': await this.classify(); break;
@@ -144,6 +146,7 @@ export class EpisodesSession {
     }
     const run = runs.find(({ id }) => id === this.run) ?? reader.run(this.run);
     const listed = runs.some(({ id }) => id === run.id) ? runs : [run, ...runs];
+    this.offered = new Set(listed.map(({ id }) => id));
     this.around.post({ type: 'opened', run: this.shown(run, reader.path), runs: listed.map(({ id, title, createdAt }) => ({ id, title: `${title}, ${new Date(createdAt).toLocaleString()}` })), note: this.note });
     return true;
   }

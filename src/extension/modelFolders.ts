@@ -16,6 +16,8 @@ export interface RememberedFolder {
 }
 
 const KEY = 'c3.modelFolders';
+/** Those that were chosen in a dialog of the editor, whatever they hold. */
+const CHOSEN_KEY = 'c3.chosenModelFolders';
 const MOST = 20;
 
 export class ModelFolders {
@@ -40,9 +42,24 @@ export class ModelFolders {
     await this.keeper.update(KEY, this.paths().filter((other) => other !== path));
   }
 
-  /** What was kept may come from another version: anything but absolute paths is left out. */
+  /** Notes that the user chose a folder in the editor itself. */
+  async choose(path: string): Promise<void> {
+    const chosen = this.kept(CHOSEN_KEY);
+    if (chosen[0] !== path) await this.keeper.update(CHOSEN_KEY, [path, ...chosen.filter((other) => other !== path)].slice(0, MOST));
+  }
+
+  /** Whether the user chose a folder in the editor itself; a page may name any. */
+  wasChosen(path: string): boolean {
+    return this.kept(CHOSEN_KEY).includes(path) || this.paths().includes(path);
+  }
+
   private paths(): readonly string[] {
-    const kept = this.keeper.get(KEY);
+    return this.kept(KEY);
+  }
+
+  /** What was kept may come from another version: anything but absolute paths is left out. */
+  private kept(key: string): readonly string[] {
+    const kept = this.keeper.get(key);
     return Array.isArray(kept) ? kept.filter((path): path is string => typeof path === 'string' && isAbsolute(path)).slice(0, MOST) : [];
   }
 }

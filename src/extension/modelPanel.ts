@@ -44,9 +44,9 @@ export class ModelPanel {
     }
   }
 
-  /** Brings the panel back after a reload; one whose state cannot be read is closed. */
+  /** Brings the panel back after a reload; one whose state cannot be read, or names a folder that the user did not choose, is closed: pages write states. */
   restore(panel: WebviewPanel, state: unknown): void {
-    if (this.panel !== null || !isModelState(state)) panel.dispose();
+    if (this.panel !== null || !isModelState(state) || !this.folders.wasChosen(state.folder)) panel.dispose();
     else this.adopt(panel, state.folder, state.settings);
   }
 

@@ -23,6 +23,8 @@ export class RunsTable {
   /** Settings never change once a run has begun. */
   private readonly settings = new Map<string, Readonly<Record<string, string>>>();
   private selected: string | null = null;
+  /** Runs that the page was told of: it may ask about no others. */
+  private offered: ReadonlySet<string> = new Set();
 
   /** @param compare shows runs over each other */
   constructor(services: Services, compare: (runs: readonly string[]) => void) {
@@ -63,8 +65,8 @@ export class RunsTable {
   private receive(message: RunsTableToHost, door: WebviewDoor<RunsTableToHost, RunsTableFromHost>): void {
     switch (message.type) {
       case 'ready': this.tell(door); break;
-      case 'compare': this.compare(message.runs); break;
-      case 'episodes': void commands.executeCommand('c3.openEpisodes', message.run); break;
+      case 'compare': this.compare(message.runs.filter((run) => this.offered.has(run))); break;
+      case 'episodes': if (this.offered.has(message.run)) void commands.executeCommand('c3.openEpisodes', message.run); break;
       case 'startRun': void commands.executeCommand('c3.startRun'); break;
     }
   }
@@ -75,6 +77,7 @@ export class RunsTable {
       const reader = this.services.store.reader();
       const runs = reader?.runs(0, RUNS_LISTED) ?? [];
       const rows = reader === null ? [] : runs.map((run) => this.rowOf(reader, run, isBeingWritten(reader.path)));
+      this.offered = new Set(rows.map(({ id }) => id));
       door.post({ type: 'runs', rows, omitted: (reader?.countRuns() ?? 0) - runs.length, selected: this.selected });
       this.selected = null;
     } catch (error) {

@@ -4,6 +4,7 @@ import { estimatesOf } from '../report/estimates.ts';
 import { AS_RECORDED } from '../shared/continuation.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { NO_FILTER as ALL_CASES } from '../shared/taxonomy.ts';
+import { oneLine } from '../shared/oneLine.ts';
 import { roundTitle } from '../shared/evaluationRounds.ts';
 import { drawsOf } from '../shared/draws.ts';
 import type { Message } from '../shared/records.ts';
@@ -24,6 +25,7 @@ import {
 import type { StoreReader } from '../store/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import { costliestMessage } from './costliest.ts';
+import { confirmed } from './confirm.ts';
 import { Disposables } from './disposables.ts';
 import { PanelReplay } from './panelReplay.ts';
 import type { Services } from './services.ts';
@@ -351,7 +353,17 @@ export class TranscriptPanel {
   }
 
   private startReplay({ message, alternatives, replays, text, independent, continuation }: ReplayMessage): void {
-    this.replay.start({ message, alternatives, replays, text, independent, continuation });
+    const params = { message, alternatives, replays, text, independent, continuation };
+    const { model } = continuation;
+    if (model === null || this.services.modelFolders.wasChosen(model)) this.replay.start(params);
+    else this.later(this.confirmModel(model).then((yes) => { if (yes) this.replay.start(params); }));
+  }
+
+  /** A form may hold a path from before a reload; a page may name any. */
+  private async confirmModel(folder: string): Promise<boolean> {
+    const yes = await confirmed(`Load the model in ${oneLine(folder, 300)} and continue this replay with it?`, 'Load model');
+    if (yes) await this.services.modelFolders.choose(folder);
+    return yes;
   }
 
   /** A failure is shown in the panel itself. */

@@ -1,10 +1,11 @@
-/** "Use for the next run": writes a configuration with the model, opens it and offers to start it. No file is written over unasked. */
+/** "Use for the next run": writes a configuration with the model, opens it and offers to start it. No file is written unasked. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commands, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { ModelSettings } from '../shared/modelProtocol.ts';
+import { confirmed } from './confirm.ts';
 import { configurationName, configurationText, freeName } from './modelConfiguration.ts';
 import { withoutLinks } from './plainText.ts';
 
@@ -26,6 +27,7 @@ export async function useModel(folder: string, settings: ModelSettings): Promise
 
 /** The name of a file with that text, or of one that the user takes instead; undefined where the question was left. */
 async function provide(home: string, name: string, text: string): Promise<string | undefined> {
+  if (!existsSync(join(home, name)) && !(await confirmed(`Write ${name} into this folder? It describes a run with this model.`, 'Write', text))) return undefined;
   if (await write(join(home, name), text, false)) return name;
   if ((await readFile(join(home, name), 'utf8').catch(() => null)) === text) return name;
   const other = freeName(name, (candidate) => existsSync(join(home, candidate)));

@@ -78,6 +78,7 @@ scenario('a run of 2,000 steps is drawn at once, read by keyboard without delay,
 
   await workbench.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await dashboard.getByRole('button', { name: 'Copy Evaluator calls per step as CSV' }).click();
+  await workbench.confirm('Copy');
   await heard(dashboard, /2000 rows copied as CSV/u);
   const lines = await eventually('the copy', async () => {
     const text = (await workbench.page.evaluate(() => navigator.clipboard.readText())).split(/\r?\n/u);

@@ -11,9 +11,10 @@ import { assertQuiet, reloadWindow } from './team.ts';
 
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
 const COMMAND = 'C3: Choose model folder';
-/** Widths of feed-forward layers: about 90 million numbers in all take a while, and 90 billion fit no machine that runs this test. */
+/** A width of feed-forward layers: about 90 million numbers in all take a while. */
 const LARGE = 200_000;
-const TOO_LARGE = 1000 * LARGE;
+/** The widest that is read, in so many layers: 19 billion numbers, and to train them three times as many, fit no machine that runs this test. */
+const [TOO_WIDE, TOO_MANY] = [2 ** 18, 512];
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
@@ -24,17 +25,21 @@ async function provide(workbench: Workbench, name: string, as = name): Promise<s
   return folder;
 }
 
-/** A golden model made wider: a sparse file, all weights 0. */
-async function provideWide(workbench: Workbench, name: string, width: number): Promise<string> {
+/** A golden model made wider, and deeper where layers are given: a sparse file, all weights 0. */
+async function provideWide(workbench: Workbench, name: string, width: number, layers?: number): Promise<string> {
   const folder = await provide(workbench, 'llama', name);
   const configFile = join(folder, 'config.json');
   const config: unknown = JSON.parse(await readFile(configFile, 'utf8'));
   assert.ok(isRecord(config));
   const narrow = Number(config['intermediate_size']);
-  await writeFile(configFile, JSON.stringify({ ...config, intermediate_size: width }));
+  await writeFile(configFile, JSON.stringify({ ...config, intermediate_size: width, ...(layers !== undefined && { num_hidden_layers: layers }) }));
   const weightsFile = join(folder, 'model.safetensors');
   let end = 0;
-  const tensors = (await storedTensors(weightsFile)).map(([tensor, shape]) => {
+  const stored = await storedTensors(weightsFile);
+  const first = stored.filter(([tensor]) => tensor.startsWith('model.layers.0.'));
+  const copies = Array.from({ length: layers ?? 0 }, (_, layer) => first.map(([tensor, shape]) => [tensor.replace('.0.', `.${String(layer)}.`), shape] as const)).flat();
+  const named = layers === undefined ? stored : [...stored.filter(([tensor]) => !tensor.startsWith('model.layers.')), ...copies];
+  const tensors = named.map(([tensor, shape]) => {
     const wide = tensor.includes('.mlp.') ? shape.map((dim) => (dim === narrow ? width : dim)) : shape;
     const start = end;
     end += 4 * wide.reduce((product, dim) => product * dim, 1);
@@ -169,7 +174,7 @@ scenario('a self-test is cancelled, and that is no failure', async (workbench) =
 });
 
 scenario('a model too large for the machine says what it lacks, and what to change', async (workbench) => {
-  const folder = await provideWide(workbench, 'huge', TOO_LARGE);
+  const folder = await provideWide(workbench, 'huge', TOO_WIDE, TOO_MANY);
   await choose(workbench, 'Browse…');
   await answerDialog(workbench, folder);
   const model = await modelPanel(workbench, 'huge');
@@ -199,6 +204,7 @@ scenario('"Use for the next run" writes a configuration once, asks before it tou
   const model = await modelPanel(workbench, 'qwen3');
   const file = join(workbench.folder, 'qwen3.c3.yaml');
   await model.getByRole('button', { name: 'Use for the next run' }).click();
+  await workbench.confirm('Write');
   await workbench.tab('qwen3.c3.yaml').waitFor();
   const config = readConfig(await readFile(file, 'utf8'), file);
   assert.deepEqual([config.model, config.adapter?.rank, config.device.provider], ['./models/qwen3', 64, 'cpu']);

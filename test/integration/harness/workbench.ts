@@ -191,6 +191,11 @@ export class Workbench {
     await this.#row(label).click({ timeout });
   }
 
+  /** Confirms what a dialog of the editor asks. */
+  async confirm(action: string): Promise<void> {
+    await this.page.locator('.monaco-dialog-box').getByRole('button', { name: action, exact: true }).click();
+  }
+
   /** Chooses an entry of a context menu that has it once the editor knows of what was done before. */
   async chooseOnceOffered(target: Locator, name: string): Promise<void> {
     const entry = this.page.getByRole('menuitem', { name, exact: true });

@@ -116,7 +116,7 @@ const KINDS = {
     ready: { type: 'ready', filter: CASES, limit: 50 },
   },
   model: {
-    make: (parts: never) => new ModelPanel(parts, { remember: () => Promise.resolve() } as never),
+    make: (parts: never) => new ModelPanel(parts, { remember: () => Promise.resolve(), wasChosen: () => true } as never),
     state: { version: 1, folder: FOLDER, settings: { adapterRank: 16, device: 'cpu' } },
     ready: { type: 'ready' },
     // What goes on while it is hidden.
