@@ -73,6 +73,7 @@ const bundles = [
   { ...nodeModule, entryPoints: ['src/engine/main.ts'], outfile: 'dist/engine.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
+  { ...nodeModule, entryPoints: ['src/engine/examineStore.ts'], outfile: 'dist/examineStore.js', banner: { js: REQUIRE_BANNER } },
   // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
   { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
   // In a folder of its own as well, for the same reason.

@@ -1,18 +1,17 @@
 /** What this machine offers: providers with a self-test, versions, and the state of the store. */
 import { existsSync } from 'node:fs';
 import type { DoctorReport, ProviderReport } from '../shared/engineProtocol.ts';
-import { messageOf } from '../shared/errors.ts';
 import { PROVIDERS } from '../shared/devices.ts';
 import { offeredProviders, notOffered } from '../runtime/device.ts';
 import { runtimeVersion } from '../runtime/session.ts';
-import { openStoreForReading } from '../store/reader.ts';
-import { examineApart } from './probing.ts';
+import { examineApart } from './examining.ts';
+import { examineApart as probeApart } from './probing.ts';
 import { VERSION } from './version.ts';
 
 const THREADS = 2;
 
-/** Looks at everything; a part that fails says so and hides nothing else. */
-export async function examine(storePath: string): Promise<DoctorReport> {
+/** Looks at everything; a part that fails says so and hides nothing else. @param all computes the hash of every row of the store */
+export async function examine(storePath: string, all = false): Promise<DoctorReport> {
   return {
     providers: await examineProviders(),
     versions: {
@@ -21,7 +20,7 @@ export async function examine(storePath: string): Promise<DoctorReport> {
       'onnxruntime-node': runtimeVersion(),
       platform: `${process.platform}-${process.arch}`,
     },
-    store: { path: storePath, state: storeState(storePath) },
+    store: { path: storePath, ...(await storeState(storePath, all)) },
   };
 }
 
@@ -31,23 +30,17 @@ async function examineProviders(): Promise<ProviderReport[]> {
   return Promise.all(
     PROVIDERS.map(async (name) => {
       if (!offered.has(name)) return { name, available: false, selfTest: notOffered(), batchInvariance: null, device: null };
-      const { passed, sentence, invariance, name: device } = await examineApart(name, THREADS, false);
+      const { passed, sentence, invariance, name: device } = await probeApart(name, THREADS, false);
       return { name, available: passed, selfTest: sentence, batchInvariance: invariance, device: passed ? device : null };
     }),
   );
 }
 
-function storeState(path: string): string {
-  if (!existsSync(path)) return 'none yet; the first run creates it';
-  try {
-    const reader = openStoreForReading(path);
-    try {
-      const { runs, decisions, episodes, buckets, replays } = reader.counts();
-      return `healthy: ${String(runs)} runs, ${String(decisions)} decisions, ${String(episodes)} episodes, ${String(buckets)} buckets, ${String(replays)} replays`;
-    } finally {
-      reader.close();
-    }
-  } catch (error) {
-    return messageOf(error);
-  }
+async function storeState(path: string, all: boolean): Promise<Pick<DoctorReport['store'], 'state' | 'findings' | 'extent'>> {
+  if (!existsSync(path)) return { state: 'none yet; the first run creates it', findings: [], extent: '' };
+  const { findings, extent, refusal, counts } = await examineApart(path, all);
+  if (refusal !== null) return { state: refusal, findings, extent };
+  const held = counts === null ? '' : `: ${String(counts.runs)} runs, ${String(counts.decisions)} decisions, ${String(counts.episodes)} episodes, ${String(counts.buckets)} buckets, ${String(counts.replays)} replays`;
+  const health = findings.length > 0 ? `damaged, ${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}` : counts === null ? 'of an older version' : 'healthy';
+  return { state: `${health}${held}`, findings, extent };
 }

@@ -26,6 +26,7 @@ export function doctorText(report: DoctorReport): string {
     'Store',
     `  ${report.store.path}`,
     `  ${report.store.state}`,
+    ...[...report.store.findings, report.store.extent].filter((line) => line !== '').map((line) => `  ${line}`),
     '',
   ].join('\n');
 }

@@ -95,7 +95,7 @@ export class StoreAccess {
     const look = (uri: Uri): void => {
       // Such a reader sees no change, and half of one would be damage.
       if (this.open?.fixed === true) this.close();
-      const version = /-(?:wal|shm)$/u.test(uri.fsPath) ? this.version() : null;
+      const version = /(?:-wal|-shm|\.seal)$/u.test(uri.fsPath) ? this.version() : null;
       if (version === null || version !== this.told) this.touch();
     };
     this.watcher.onDidChange(look);

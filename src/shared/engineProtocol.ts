@@ -136,7 +136,8 @@ export interface ProviderReport {
 export interface DoctorReport {
   readonly providers: readonly ProviderReport[];
   readonly versions: Readonly<Record<string, string>>;
-  readonly store: { readonly path: string; readonly state: string };
+  /** What is wrong with the store, one sentence each, and how far it was examined; both empty where there is none. */
+  readonly store: { readonly path: string; readonly state: string; readonly findings: readonly string[]; readonly extent: string };
 }
 
 export interface InspectModelParams {

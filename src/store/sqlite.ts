@@ -132,7 +132,15 @@ export function translate<Result>(path: string, work: () => Result): Result {
 
 /** Wraps a function so that its SQLite errors come out as C3Error('store') naming the store. */
 export function guarded<Args extends unknown[], Result>(session: Session, work: (...args: Args) => Result): (...args: Args) => Result {
-  return (...args) => translate(session.path, () => work(...args));
+  return (...args) => translate(session.path, () => {
+    try {
+      return work(...args);
+    } catch (error) {
+      // What a row holds is of another kind than what was stored: no other way leads there.
+      if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) throw damagedStore(session.path, oneLine(error), error);
+      throw error;
+    }
+  });
 }
 
 /** The C3Error for an SQLite or file-system error of the store at `path`; any other error unchanged. */
@@ -183,8 +191,8 @@ function describe(path: string, code: string, detail: string): string {
 }
 
 /** The error for a store in which something is not as C3 makes it. @param what is wrong, as a part of a sentence */
-export function damagedStore(path: string, what: string): C3Error {
-  return new C3Error('store', `The store ${path} is damaged or was changed by another program (${what}) and was left as it was: \`c3 doctor\` says more.`);
+export function damagedStore(path: string, what: string, cause?: unknown): C3Error {
+  return new C3Error('store', `The store ${path} is damaged or was changed by another program (${what}) and was left as it was: \`c3 doctor\` says more.`, { cause });
 }
 
 /** The message for a file that is no store of ours. */

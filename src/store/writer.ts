@@ -8,8 +8,9 @@ import { acquireLock, type StoreLock } from './lock.ts';
 import { inspect, migrate, MIGRATIONS } from './migrations.ts';
 import { readersOf } from './reader.ts';
 import { appendersOf } from './append.ts';
+import { foldLog, takeSeal, type SealKeeper } from './seal.ts';
 import { ANOTHER_PLACE, CHOOSE_PLACE, connect, loadSqlite, storeError, translate } from './sqlite.ts';
-import type { Connection } from './sqlite.ts';
+import type { Connection, Session } from './sqlite.ts';
 import type { StoreWriter } from './types.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { HolderPurpose } from '../shared/storeHolder.ts';
@@ -52,13 +53,15 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     } else {
       refuseOtherNames(absolute);
     }
+    const seal = takeSeal(absolute);
+    undo.push(seal.undo);
     const db = connect(absolute, 'write');
     undo.push(() => { db.close(); });
     return translate(absolute, () => {
       const keeper = prepareForWriting(db, absolute, options);
       // What a process that was killed left behind.
       keeper.refresh();
-      return writerOf(db, absolute, lock, keeper);
+      return writerOf({ db, path: absolute }, lock, keeper, seal);
     });
   } catch (error) {
     for (const step of undo.toReversed()) {
@@ -85,11 +88,16 @@ export function prepareForWriting(db: Connection, path: string, { maxPages, head
   return headlineKeeper({ db, path }, headlines ?? null);
 }
 
-function writerOf(db: Connection, path: string, lock: StoreLock, keeper: HeadlineKeeper): StoreWriter {
-  const session = { db, path };
+function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { seal }: SealKeeper): StoreWriter {
+  const { db, path } = session;
+  let open = true;
   const close = (): void => {
+    if (!open) return;
+    open = false;
     try {
+      foldLog(db);
       translate(path, () => { db.close(); });
+      seal();
     } finally {
       lock.release();
     }
@@ -112,7 +120,7 @@ function refuseOtherNames(path: string): void {
 }
 
 function removeStore(path: string): void {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) {
+  for (const suffix of ['', '-journal', '-wal', '-shm', '.seal']) {
     rmSync(path + suffix, { force: true });
   }
 }

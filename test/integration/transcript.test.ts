@@ -5,6 +5,7 @@ import { sentence } from '../../src/shared/headline.ts';
 import type { BucketView } from '../../src/shared/records.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
 import { loadSqlite } from '../../src/store/sqlite.ts';
+import { tamper } from '../support/tamper.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
@@ -58,7 +59,7 @@ function changeFirstToken(folder: string, message: number): number {
   store.close();
   assert.ok(victim);
   const db = new (loadSqlite())(storeOf(folder));
-  db.exec(`DROP TRIGGER decision_no_update; UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`);
+  tamper(db, `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`);
   db.close();
   return victim;
 }

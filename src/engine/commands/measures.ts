@@ -84,8 +84,9 @@ export async function grade(args: readonly string[]): Promise<void> {
 }
 
 export async function doctor(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('doctor', args, { ...STORE, ...JSON_FLAG }, 0);
-  const report = await examine(storePath(parsed, context));
+  const parsed = readArguments('doctor', args, { ...STORE, ...JSON_FLAG, all: { type: 'boolean' } }, 0);
+  const report = await examine(storePath(parsed, context), parsed.values['all'] === true);
+  if (report.store.findings.length > 0) process.exitCode = 1;
   if (parsed.values['json'] === true) {
     print(JSON.stringify(report));
     return;
@@ -96,6 +97,7 @@ export async function doctor(args: readonly string[], context: CommandContext): 
   }
   for (const [name, version] of Object.entries(report.versions)) print(`${name.padEnd(20)}${version}`);
   print(`store     ${report.store.path}: ${report.store.state}`);
+  for (const line of [...report.store.findings, report.store.extent]) if (line !== '') print(`          ${line}`);
 }
 
 /** The device that --device names; null where it is not given. */

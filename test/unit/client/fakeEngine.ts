@@ -94,7 +94,7 @@ function serve(connection: MessageConnection): void {
     return steps;
   });
 
-  connection.onRequest(DoctorRequest, () => ({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: null, device: null }], versions: { node: process.versions.node }, store: { path: store, state: 'absent' } }));
+  connection.onRequest(DoctorRequest, () => ({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: null, device: null }], versions: { node: process.versions.node }, store: { path: store, state: 'absent', findings: [], extent: '' } }));
   connection.onRequest(ShutdownRequest, () => {
     setImmediate(() => { process.exit(0); });
     return null;

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
+import { tamper } from '../../support/tamper.ts';
 import { sums } from '../training/tinyTeam.ts';
 import { c3, contentsOf, copyOf, finished, hears, makeWorkspace, parseLine, startC3, withStore, type Finished } from './workspace.ts';
 
@@ -172,7 +173,7 @@ describe('c3 verify', () => {
     const folder = copyOf(t, workspace);
     const victim = withStore(folder, (store) => store.replaysOfRun(run, 0, 1)[0]?.leaf ?? 0);
     const db = new (loadSqlite())(join(folder, '.c3', 'c3.sqlite'));
-    db.exec(`DROP TRIGGER decision_no_update; UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`);
+    tamper(db, `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`);
     db.close();
     const { code, stdout } = await c3(folder, ['verify', '--json']);
     assert.equal(code, 1);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { openStoreForReading } from '../../../src/store/reader.ts';
 import { openStoreForWriting } from '../../../src/store/writer.ts';
+import { sealPathOf } from '../../../src/store/seal.ts';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
 import { jsonl, makeTeam, sums } from '../training/tinyTeam.ts';
 import { c3, CONFIG, contentsOf, copyOf, makeWorkspace, withStore, type CommandOptions } from './workspace.ts';
@@ -178,10 +179,13 @@ describe('stores', () => {
 
   it('of a newer version are left byte for byte', async (t) => {
     const folder = copyOf(t, workspace);
-    const db = new (loadSqlite())(oldStore(folder));
+    const path = oldStore(folder);
+    const db = new (loadSqlite())(path);
     db.pragma('journal_mode = DELETE');
     db.pragma('user_version = 99');
     db.close();
+    // That version would have sealed it in its own way.
+    rmSync(sealPathOf(path));
     const says = /was written by a newer version of C3 \(store version 99, this one reads up to \d+\) and was left as it was: update C3/;
     await refuses(folder, RUN, { code: 1, says });
     // Before any model is loaded.

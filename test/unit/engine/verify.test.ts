@@ -11,6 +11,7 @@ import { EngineService } from '../../../src/engine/service.ts';
 import { drawsOf } from '../../../src/shared/draws.ts';
 import type { BucketView } from '../../../src/shared/records.ts';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
+import { tamper } from '../../support/tamper.ts';
 import { startEngine } from './engineProcess.ts';
 import { c3, copyOf, makeWorkspace, parseLine, withStore } from './workspace.ts';
 
@@ -36,7 +37,7 @@ describe('verify/start', () => {
     assert.deepEqual(same, { checked: 4, identical: 4, different: 0, notComparable: 0, firstDifference: null, firstReason: null });
     assert.deepEqual(told, [{ message, done: 4, total: 4 }]);
     const db = new (loadSqlite())(join(folder, '.c3', 'c3.sqlite'));
-    db.exec(`DROP TRIGGER replay_no_update; UPDATE replay SET return = 1 - return WHERE alternative = ${String(message)} AND replay_index = 2`);
+    tamper(db, `UPDATE replay SET return = 1 - return WHERE alternative = ${String(message)} AND replay_index = 2`);
     db.close();
     const { different, identical, firstDifference } = await connection.sendRequest(VerifyRequest, { message });
     assert.deepEqual([different, identical], [1, 3]);

@@ -58,7 +58,7 @@ test('a panel page allows one script by nonce and its own styles, and nothing fr
 });
 
 test('the doctor says of every provider whether it is there and what its self-test found', () => {
-  const text = doctorText({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: '0 differing', device: 'processor' }, { name: 'webgpu', available: false, selfTest: null, batchInvariance: null, device: null }], versions: { node: '24.21.0' }, store: { path: '/a/c3.sqlite', state: 'healthy' } });
+  const text = doctorText({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: '0 differing', device: 'processor' }, { name: 'webgpu', available: false, selfTest: null, batchInvariance: null, device: null }], versions: { node: '24.21.0' }, store: { path: '/a/c3.sqlite', state: 'healthy', findings: [], extent: '' } });
   assert.match(text, /^ {2}cpu {5}available {2}passed$/m);
   assert.match(text, /^ {2}webgpu {2}not used {3}self-test not run$/m);
   assert.match(text, /^ {2}\/a\/c3\.sqlite\n {2}healthy$/m);

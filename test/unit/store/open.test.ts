@@ -12,7 +12,7 @@ test('a new store gets its folders, its mark, write-ahead logging and strict tab
   const folder = temporaryFolder(t);
   const path = join(folder, 'deep', '.c3', 'c3.sqlite');
   openStoreForWriting(path).close();
-  assert.deepEqual(readdirSync(dirname(path)), ['c3.sqlite']);
+  assert.deepEqual(readdirSync(dirname(path)), ['c3.sqlite', 'c3.sqlite.seal']);
   const db = rawConnection(t, path);
   assert.equal(db.pragma('application_id', { simple: true }), 0x43335250);
   assert.equal(db.pragma('user_version', { simple: true }), MIGRATIONS.length);
