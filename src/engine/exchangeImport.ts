@@ -14,8 +14,11 @@ import { isObject, readBucketLine, type ExchangedBucket } from './exchangeBucket
 import { OWN_KEY } from './exchangeExport.ts';
 import { canonicalJson, JsonNumber, jsonOf, plainOf } from './exchangeJson.ts';
 
-/** Bounds of one file. */
-export const IMPORT_LIMITS = { bytes: 2 ** 28, buckets: 100_000 } as const;
+/** Bounds of one file. `compared`: alternatives times returns of one context, since the credit of each is measured against all. */
+export const IMPORT_LIMITS = { bytes: 2 ** 28, buckets: 100_000, compared: 1_000_000 } as const;
+
+/** Largest count that a file may name. */
+const MOST = 1e9;
 
 /** What weights, environments and methods are called that a file does not tell. */
 const IMPORTED = 'imported';
@@ -27,15 +30,17 @@ export interface ImportReport {
   readonly evaluatorCalls: number;
 }
 
+const count = z.int().min(0).max(MOST);
+
 const ownSchema = z.object({
   context: z.string(),
   answer: z.string(),
-  credited: z.int().min(0),
-  value_from: z.int().min(0),
-  value_count: z.int().min(0),
-  real: z.int().min(0).nullable(),
+  credited: count,
+  value_from: count,
+  value_count: count,
+  real: count.nullable(),
   alternatives: z.array(
-    z.object({ text: z.string(), finish: z.enum(['end', 'length', 'typed']), original: z.boolean(), returns: z.array(z.number().refine(isReturn, `must be ${RETURN_WORDS}`).nullable()), next: z.array(z.string()), evaluator_calls: z.int().min(0) }),
+    z.object({ text: z.string(), finish: z.enum(['end', 'length', 'typed']), original: z.boolean(), returns: z.array(z.number().refine(isReturn, `must be ${RETURN_WORDS}`).nullable()), next: z.array(z.string()), evaluator_calls: count }),
   ),
 });
 type OwnPart = z.infer<typeof ownSchema>;
@@ -105,8 +110,24 @@ function readBuckets(bytes: Buffer, path: string): Imported[] {
   if (buckets.length === 0) throw new C3Error('input', `${path} holds no buckets; give a file with one JSON object a line.`);
   const [first] = buckets;
   const other = buckets.findIndex(({ roles }) => roles.join('\0') !== first?.roles.join('\0'));
+  refuseLargeContexts(buckets, path);
   if (other !== -1) throw new C3Error('input', `${path}: restart.roles_topo of bucket ${String(other + 1)} differs from that of the first; import the two teams from files of their own.`);
   return buckets;
+}
+
+/** @throws C3Error('input') for a context of more alternatives and returns than can be compared soon */
+function refuseLargeContexts(buckets: readonly Imported[], path: string): void {
+  const contexts = new Map<string, { alternatives: number; returns: number }>();
+  for (const { id, targetRole, context, alternatives } of buckets) {
+    const name = `${targetRole} ${contextKey(context).key}`;
+    const known = contexts.get(name) ?? { alternatives: 0, returns: 0 };
+    known.alternatives += alternatives.length;
+    known.returns += alternatives.reduce((sum, { returns }) => sum + returns.length, 0);
+    contexts.set(name, known);
+    if (known.alternatives * known.returns > IMPORT_LIMITS.compared) {
+      throw new C3Error('input', `${path}: bucket ${JSON.stringify(id.slice(0, 60))} brings its context to ${String(known.alternatives)} alternatives with ${String(known.returns)} returns; alternatives times returns are at most ${String(IMPORT_LIMITS.compared)}: leave some out.`);
+    }
+  }
 }
 
 /** A line with what this product wrote beside the authors' keys, or with what follows from these where it did not. */
@@ -231,12 +252,12 @@ class BucketImport {
   }
 }
 
-/** The decoding that the file names; 0 where it names none. */
+/** The decoding that the file names; 0 where it names none, or a number that no decoding has. */
 function samplingOf({ meta }: Imported): Sampling {
   const decoding = meta.get('decoding');
   const number = (...keys: readonly string[]): number => {
     const found = isObject(decoding) ? keys.map((key) => decoding.get(key)).find((value) => value instanceof JsonNumber) : undefined;
-    return found instanceof JsonNumber && Number.isFinite(found.value) ? found.value : 0;
+    return found instanceof JsonNumber && Math.abs(found.value) <= MOST ? found.value : 0;
   };
   return { temperature: number('temperature'), topP: number('top_p'), topK: Math.trunc(number('top_k')), maxNewTokens: Math.trunc(number('max_new_tokens', 'max_new')) };
 }
