@@ -1,9 +1,18 @@
-/** Attacks on the sandboxes of model-written Python: a wrong candidate that wants to be masked and not to score 0. */
+/**
+ * Attacks on the sandboxes of model-written Python: a wrong candidate that wants to be masked and not to score 0; one that leaves something to the next, or
+ * sees a clock or chance.
+ */
 import { describe, it } from 'node:test';
+import { SANDBOX_PLACES } from '../../src/engine/places.ts';
+import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
+import { checkNative, nativeCommand } from '../../src/evaluate/python/native.ts';
+import { DEFAULT_LIMITS } from '../../src/evaluate/python/rules.ts';
+import { SandboxProcess } from '../../src/evaluate/python/sandboxProcess.ts';
 import type { PythonTests } from '../../src/evaluate/python/rules.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { BACKENDS, grader, tests } from '../unit/evaluate/python/support.ts';
 import { scaled, seed, tally } from './harness.ts';
+import { EVERY_LOOK, leaving, looking, someLooks } from './leaks.ts';
 
 /** No answer of a candidate can make these tests pass, and some use it in ways that break tests: given back, raised again, as a module's name. */
 const USES: readonly PythonTests[] = [
@@ -89,13 +98,84 @@ for (const backend of BACKENDS) {
     it('scores 0 whatever answers it forges', async () => {
       try {
         const stream = new HashedStream(`answers ${String(seed())}`);
-        const asked = Array.from({ length: scaled(400, 24) }, (_, index) => [answerOf(stream), USES[index % USES.length] ?? tests({})] as const);
+        const asked = Array.from({ length: scaled(400, 16) }, (_, index) => [answerOf(stream), USES[index % USES.length] ?? tests({})] as const);
         await Promise.all(asked.map(([code, given]) => scoresZero(code, given)));
         const deeds = DEEDS.flatMap((deed) => WHENS.map((when) => when(deed)));
-        const skipped = scaled(1, 8);
+        const skipped = scaled(1, 12);
         await Promise.all(deeds.filter((_, index) => (index + seed()) % skipped === 0).map((code, index) => scoresZero(code, USES[index % USES.length] ?? tests({}))));
       } finally {
         one.close();
+      }
+    });
+  });
+}
+
+/** Sandboxes for one backend: fresh ones, and the one that is used again and again. */
+class Rooms {
+  readonly #backend: PythonBackend;
+  readonly #begun = new Set<SandboxProcess>();
+  #image: Promise<Uint8Array> | null = null;
+
+  constructor(backend: PythonBackend) {
+    this.#backend = backend;
+  }
+
+  async fresh(): Promise<SandboxProcess> {
+    const keep = (sandbox: SandboxProcess): void => {
+      this.#begun.add(sandbox);
+    };
+    if (this.#backend === 'python3') return SandboxProcess.begin(nativeCommand(await checkNative(), 'candidate', DEFAULT_LIMITS), 'candidate', new Uint8Array(), keep);
+    this.#image ??= SandboxProcess.image(SANDBOX_PLACES, DEFAULT_LIMITS, keep);
+    return SandboxProcess.start(SANDBOX_PLACES, 'candidate', DEFAULT_LIMITS, await this.#image, keep);
+  }
+
+  /** All that a program says: when it loads, and when it is called. */
+  async says(sandbox: SandboxProcess, code: string): Promise<string> {
+    const said: string[] = [];
+    for (const request of [`L${JSON.stringify({ code, imports: [] })}`, `C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`]) {
+      try {
+        const { kind, content } = await sandbox.exchange('H', new TextEncoder().encode(request));
+        said.push(kind + new TextDecoder().decode(content));
+      } catch {
+        said.push('ended');
+      }
+    }
+    return said.join('\n');
+  }
+
+  close(): void {
+    for (const sandbox of this.#begun) sandbox.kill();
+  }
+}
+
+for (const backend of BACKENDS) {
+  describe(`what a program sees (${backend})`, () => {
+    it('is the same alone, after any other, and in every process', async () => {
+      const count = tally(`traces between candidates, ${backend}`);
+      const rooms = new Rooms(backend);
+      const alone = new Map<string, string>();
+      try {
+        const stream = new HashedStream(`pairs ${backend} ${String(seed())}`);
+        const drawn = Array.from({ length: scaled(20, 1) }, () => someLooks(stream));
+        const looks = [...EVERY_LOOK.slice(0, scaled(EVERY_LOOK.length, 1)), ...drawn];
+        let used = await rooms.fresh();
+        for (let pair = 0; pair < scaled(500, 12); pair++) {
+          const second = looking(looks[pair % looks.length] ?? []);
+          if (!alone.has(second)) {
+            const one = await rooms.fresh();
+            alone.set(second, await rooms.says(one, second));
+            one.kill();
+          }
+          const first = leaving(stream);
+          await rooms.says(used, first);
+          if (!(await used.reset())) used = await rooms.fresh();
+          const seen = await rooms.says(used, second);
+          if (!(await used.reset())) used = await rooms.fresh();
+          if (seen === alone.get(second)) count.held();
+          else count.broken(`\n${first}\n${second}\nalone ${alone.get(second) ?? ''}\nafter ${seen}`);
+        }
+      } finally {
+        rooms.close();
       }
     });
   });

@@ -4,11 +4,25 @@ import { pathToFileURL } from 'node:url';
 import { Ended, type Capabilities } from './capabilities.ts';
 import { HARNESS, HARNESS_MODULE } from './harness.ts';
 
+/** An open file of the interpreter's virtual file system. */
+interface Stream {
+  readonly position: number;
+  readonly flags: number;
+}
+
+interface FileSystem {
+  readonly streams: readonly (Stream | null | undefined)[];
+  close(stream: Stream): void;
+  cwd(): string;
+  unlink(path: string): void;
+  createDevice(folder: string, name: string, input: () => number): unknown;
+}
+
 /** What is used of the package pyodide. */
 interface Pyodide {
   runPython(code: string): unknown;
   makeMemorySnapshot(): Uint8Array;
-  readonly FS: { readonly streams: readonly (object | null | undefined)[]; close(stream: object): void };
+  readonly FS: FileSystem;
 }
 type LoadPyodide = (options: object) => Promise<Pyodide>;
 
@@ -67,6 +81,11 @@ async function load(folder: string, capabilities: Capabilities, image: Uint8Arra
   });
   const [exports] = found;
   if (exports === undefined) throw new Error('pyodide did not start');
+  // The same chance as by system call.
+  for (const name of ['random', 'urandom']) {
+    python.FS.unlink(`/dev/${name}`);
+    python.FS.createDevice('/dev', name, () => capabilities.randomByte());
+  }
   return { python, exports };
 }
 
@@ -85,6 +104,8 @@ export class Interpreter {
   /** The state to which a reset returns: memory, and what lies outside it. */
   readonly #baseline: Uint8Array;
   readonly #outside: string;
+  /** The files that are open then: standard input, output and error. */
+  readonly #standard: ReadonlySet<Stream>;
 
   private constructor(python: Pyodide, exports: Exports, capabilities: Capabilities) {
     this.#python = python;
@@ -95,6 +116,7 @@ export class Interpreter {
     this.#handler = exports.PyObject_GetAttrString(module, this.#text('handle'));
     if (this.#handler === 0) throw new Error('the harness is not in the memory image');
     this.#baseline = new Uint8Array(exports.memory.buffer).slice();
+    this.#standard = new Set(python.FS.streams.filter((stream) => stream !== null && stream !== undefined));
     this.#outside = this.#describeOutside();
     capabilities.armed = true;
   }
@@ -130,7 +152,8 @@ export class Interpreter {
   reset(): boolean {
     const { memory } = this.#exports;
     if (memory.buffer.byteLength > this.#baseline.length + KEPT_GROWTH) return false;
-    for (const stream of this.#python.FS.streams.slice(3)) if (stream !== null && stream !== undefined) this.#python.FS.close(stream);
+    const { FS } = this.#python;
+    for (const stream of FS.streams) if (stream !== null && stream !== undefined && !this.#standard.has(stream)) FS.close(stream);
     const all = new Uint8Array(memory.buffer);
     all.set(this.#baseline);
     all.fill(0, this.#baseline.length);
@@ -140,8 +163,9 @@ export class Interpreter {
 
   /** The state outside the memory that code could have changed. */
   #describeOutside(): string {
-    const streams = this.#python.FS.streams.map((stream) => (stream === null || stream === undefined ? '-' : 'o')).join('').replace(/-*$/, '');
-    return `${streams} ${String(this.#exports.__indirect_function_table.length)} ${String(this.#exports.emscripten_stack_get_current())}`;
+    // By identity: another file may have taken the place of one that was closed.
+    const streams = [...this.#standard].map((stream) => `${String(this.#python.FS.streams.indexOf(stream))}:${String(stream.position)}:${String(stream.flags)}`);
+    return `${streams.join(' ')} ${this.#python.FS.cwd()} ${String(this.#exports.__indirect_function_table.length)} ${String(this.#exports.emscripten_stack_get_current())}`;
   }
 
   /** A C string in the interpreter's memory; for the few names at start. */

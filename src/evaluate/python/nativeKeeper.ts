@@ -10,6 +10,7 @@
  * in it, and so has all of this; `E` there is no wall here.
  */
 import { HARNESS, HARNESS_MODULE } from './harness.ts';
+import { NO_CHANCE } from './nativeChance.ts';
 
 /** What must be loaded before the wall stands, because libraries of the system lie outside it. */
 const PRELUDE = String.raw`
@@ -109,14 +110,15 @@ LARGEST = 1 << 28
 RESET = 77
 EPOCH = 1_767_225_600_000_000_000
 libc = ctypes.CDLL(None, use_errno=True)
-# What computing and reading the library need, and two calls for the wall; the numbers are Linux's for each machine.
+# What computing and reading the library need, and two calls for the wall; the numbers are Linux's for each machine. No clock, no chance, no
+# numbers of processes and users, which are others in each run.
 MACHINES = {
     'x86_64': {'audit': 0xc000003e, 'pivot_root': 155, 'capset': 126, 'allowed': [
-        0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 17, 20, 21, 24, 25, 28, 35, 39, 60, 63, 79, 89, 98, 100, 102, 104, 107, 108, 110,
-        131, 186, 202, 204, 217, 228, 229, 230, 231, 257, 262, 267, 269, 318, 332, 334, 439]},
+        0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 17, 20, 21, 24, 25, 28, 60, 63, 79, 89, 131, 202, 204, 217, 231, 257, 262, 267, 269,
+        332, 334, 439]},
     'aarch64': {'audit': 0xc00000b7, 'pivot_root': 41, 'capset': 91, 'allowed': [
-        17, 48, 56, 57, 61, 62, 63, 64, 66, 67, 78, 79, 80, 93, 94, 98, 101, 113, 114, 115, 123, 124, 132, 134, 135, 139, 153, 160, 165,
-        172, 173, 174, 175, 176, 177, 178, 214, 215, 216, 222, 226, 233, 278, 291, 293, 439]},
+        17, 48, 56, 57, 61, 62, 63, 64, 66, 67, 78, 79, 80, 93, 94, 98, 123, 124, 132, 134, 135, 139, 160, 214, 215, 216, 222, 226, 233, 291,
+        293, 439]},
 }
 CALLS = MACHINES[os.uname().machine]
 
@@ -168,32 +170,6 @@ def limit():
     for name, value in (('AS', memory), ('CPU', cpu), ('NPROC', 0), ('FSIZE', 0), ('CORE', 0), ('NOFILE', 64), ('MSGQUEUE', 0), ('MEMLOCK', 0), ('STACK', stack)):
         resource.setrlimit(getattr(resource, 'RLIMIT_' + name), (value, value))
 
-def fix_chance():
-    "Chance and the clocks of the module time are the same in each run; sleeping moves them on."
-    state, clock = [0], [0]
-    def urandom(size, /):
-        found = bytearray()
-        for _ in range(size):
-            state[0] = (state[0] * 1664525 + 1013904223) & 0xffffffff
-            found.append(state[0] >> 24)
-        return bytes(found)
-    os.urandom = random._urandom = urandom
-    random.seed(0)
-    def tick():
-        clock[0] += 1000
-        return clock[0]
-    def sleep(seconds, /):
-        "Moves the clock on; nobody waits."
-        if not seconds >= 0:
-            raise ValueError('sleep length must be non-negative')
-        clock[0] += int(min(seconds, 1e9) * 1e9)
-    time.sleep = sleep
-    time.time = lambda: (EPOCH + tick()) / 1e9
-    time.time_ns = lambda: EPOCH + tick()
-    for name in ('monotonic', 'perf_counter', 'process_time', 'thread_time'):
-        setattr(time, name, lambda: tick() / 1e9)
-        setattr(time, name + '_ns', tick)
-
 def run(requests, replies, output):
     empty, end = os.pipe()
     os.close(end)
@@ -209,7 +185,9 @@ def run(requests, replies, output):
     # Made now: what follows may spoil the means to make them.
     memory = harness.final('memory-limit', 'asked for more memory than it may have')
     crash = harness.final('crash', 'the interpreter answered nothing')
-    fix_chance()
+    CLOCKS.replace()
+    # Its own seed is a new one after each fork.
+    random.seed(0)
     limit()
     filter_calls()
     while True:
@@ -343,6 +321,9 @@ class Guard:
 
 # --- the keeper ---
 
+def serve():
+    Guard().work()
+
 def keep():
     "Ends everything that a run left behind before the next begins."
     # The wall's own proof, and why ending all processes ends no other.
@@ -350,14 +331,17 @@ def keep():
         raise OSError('it is not the first process of its own')
     system('prctl', 4, 0, 0, 0, 0)
     receive(0)
+    # Here, so that no run waits for it; each has its own copy.
+    fix_chance()
     gc.collect()
     gc.freeze()
+    # The first of all does nothing: so each run, the first one too, begins with the memory that another has left here.
+    work = lambda: os._exit(RESET)
     while True:
-        send(1, b'O', b'')
         guard = os.fork()
         if guard == 0:
             try:
-                Guard().work()
+                work()
             finally:
                 os._exit(1)
         status = os.waitpid(guard, 0)[1]
@@ -369,8 +353,14 @@ def keep():
             pass
         if os.waitstatus_to_exitcode(status) != RESET:
             os._exit(1)
+        # A number takes more room when it is larger.
+        guard = status = None
+        work = serve
+        send(1, b'O', b'')
 
 try:
+    same_addresses()
+    CLOCKS = Clocks()
     if MEANS == 'namespaces':
         build_wall()
     keep()
@@ -379,4 +369,4 @@ except Exception as error:
     os._exit(1)
 `;
 
-export const KEEPER_PROGRAM = `${PRELUDE}${WALL}${KEEPER}`;
+export const KEEPER_PROGRAM = `${PRELUDE}${WALL}${NO_CHANCE}${KEEPER}`;

@@ -73,14 +73,27 @@ function weakness(): string | null {
   }
 }
 
+/** No file of the interpreter's was made at any time but the first: its own clock is answered apart (capabilities.ts). */
+class Timeless extends Date {
+  constructor(value: number | string = 0, ...rest: readonly number[]) {
+    if (rest.length === 0) super(value);
+    else super(Number(value), ...(rest as [number]));
+  }
+
+  static override now(): number {
+    return 0;
+  }
+}
+
 /** Standard output carries messages only, and nothing below may reach the network. */
 function closeDoors(): void {
   for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const) console[name] = () => undefined;
   for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'navigator']) Reflect.deleteProperty(globalThis, name);
   // Where this program lies is nobody's business.
   process.argv.splice(1, process.argv.length, 'python');
-  // Calendars do not depend on where the machine stands.
+  // Calendars do not depend on where the machine stands, nor files on when they were made or read.
   process.env['TZ'] = 'UTC';
+  Reflect.set(globalThis, 'Date', Timeless);
   // The interpreter's file system asks for these numbers at start, and this is all that it gets.
   Reflect.set(process, 'binding', () => ({ fs: constants }));
 }
