@@ -13,6 +13,7 @@ import type { ClientKind } from '../shared/jobs.ts';
 import type { ReplayResult } from '../shared/settle.ts';
 import { examine } from './doctor.ts';
 import type { EngineLog } from './engineLog.ts';
+import { boundFrames } from './frameBound.ts';
 import { JobQueue } from './jobs.ts';
 import { inspectModel } from './modelFacts.ts';
 import { testModel } from './modelTest.ts';
@@ -75,6 +76,7 @@ export class EngineServer {
 
   /** Talks with whoever connected. What a client asked for that is no run is cancelled when it goes. */
   accept(socket: Socket): void {
+    boundFrames(socket);
     const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
     const client: Client = { connection, socket, kind: null, gone: false };
     this.clients.add(client);
