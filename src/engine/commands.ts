@@ -39,6 +39,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   score: { usage: 'score --model DIR [--adapter DIR]', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
   model: { usage: 'model FOLDER [--test] [--json]', summary: 'what a model folder holds; --test loads it and tries it', run: modelCommand },
   plan: { usage: 'plan [CONFIG] [--override k=v ...] [--json]', summary: 'what a run would need of memory, cost at most, and how long it would take', run: planCommand },
-  doctor: { usage: 'doctor [--all] [--json]', summary: 'devices, versions, self-test, and whether the store is whole; --all computes the hash of every row', run: doctor },
+  doctor: { usage: 'doctor [--all] [--copy FILE] [--json]', summary: 'devices, versions, self-test, and whether the store is whole; --all computes the hash of every row, --copy puts what is whole into a new store', run: doctor },
   bench: { usage: 'bench SUITE [--quick] [--config FILE] [--device NAME] [--out DIR] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
 };

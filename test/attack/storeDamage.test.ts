@@ -3,25 +3,32 @@
  * the same answers; and no reader crashes, hangs, or fails without a plain sentence.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { HEADLINE_RULE } from '../../src/engine/headlines.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { examineStore } from '../../src/store/examine.ts';
 import { openStoreForReading } from '../../src/store/reader.ts';
+import { salvageStore, type Salvaged } from '../../src/store/salvage.ts';
 import { sealPathOf } from '../../src/store/seal.ts';
+import { loadSqlite } from '../../src/store/sqlite.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
+import { tamper } from '../support/tamper.ts';
 import { numbersFrom } from '../unit/store/helpers.ts';
 import { answersOf, browse } from './readEverything.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
 import { scaled, seed, tally } from './harness.ts';
 
 const flips = tally('bit flips');
+const copies = tally('copies of what is whole');
 const bytes = tally('random bytes in a store');
 /** Reading a damaged file takes no longer than this. */
 const MOST_MILLISECONDS = 10_000;
+
+const PAGE_BYTES = 4096;
 
 let recorded: RecordedStore;
 let healthy: Buffer;
@@ -129,6 +136,74 @@ describe('a bit that flips in a store', () => {
       assert.deepEqual(findings, []);
       assert.match(extent, /has no seal .*a number that changed alone cannot be found/);
     });
+  });
+});
+
+describe('what is whole of a store', () => {
+  const into = (): string => {
+    const target = join(folder, 'copy.sqlite');
+    for (const suffix of ['', '-wal', '-shm', '.seal']) rmSync(target + suffix, { force: true });
+    return target;
+  };
+  const counted = (tables: readonly Salvaged[], name: string): number => tables.find(({ table }) => table === name)?.copied ?? 0;
+
+  it('is copied: of a healthy one all, with the same answers, into a store that is whole and sealed', async () => {
+    putDown(healthy, true);
+    const target = into();
+    await copies.attempt('a healthy store', async () => {
+      const tables = salvageStore(path, target, HEADLINE_RULE);
+      assert.deepEqual(tables.filter(({ left, unreadable }) => left + unreadable > 0), []);
+      assert.equal(await answersIn(target), answers);
+      const { findings, extent } = examineStore(target, true);
+      assert.deepEqual(findings, []);
+      assert.match(extent, /Every byte is as C3 left it/);
+      assert.ok(readFileSync(path).equals(healthy));
+    });
+    await copies.attempt('a file that is there', () => {
+      const before = readFileSync(target);
+      assert.throws(() => salvageStore(path, target, HEADLINE_RULE), (error) => error instanceof C3Error && error.kind === 'input' && /is there already and was left as it was/.test(error.message));
+      assert.ok(readFileSync(target).equals(before));
+    });
+  });
+
+  it('is copied without a message whose text was changed, and without what follows from it', async () => {
+    putDown(healthy, true);
+    const db = new (loadSqlite())(path);
+    tamper(db, "UPDATE text SET body = body || ' ' WHERE id = (SELECT message FROM decision ORDER BY id LIMIT 1)");
+    db.close();
+    await copies.attempt('a changed text', async () => {
+      const target = into();
+      const tables = salvageStore(path, target, HEADLINE_RULE);
+      assert.ok(tables.some(({ table, left }) => table === 'text' && left > 0));
+      assert.ok(tables.some(({ table, left }) => table === 'episode' && left > 0));
+      assert.deepEqual(examineStore(target, true).findings, []);
+      assert.doesNotMatch(await answersIn(target), /^refused/);
+    });
+  });
+
+  it('is copied around pages that are gone, or the copy is refused in one sentence and leaves nothing', async () => {
+    const draw = numbersFrom(seed() + 2);
+    let messages = 0;
+    for (let trial = 0; trial < scaled(30, 4); trial++) {
+      const content = Buffer.from(healthy);
+      for (let wiped = 0; wiped < 2; wiped++) {
+        const page = draw(healthy.length / PAGE_BYTES);
+        content.fill(draw(2) === 0 ? 0 : 0xa5, page * PAGE_BYTES, (page + 1) * PAGE_BYTES);
+      }
+      putDown(content, true);
+      const target = into();
+      await copies.attempt(`trial ${String(trial)}`, () => {
+        try {
+          messages += counted(salvageStore(path, target, HEADLINE_RULE), 'decision');
+          assert.deepEqual(examineStore(target, true).findings, []);
+        } catch (error) {
+          assert.ok(error instanceof C3Error && !error.message.includes('\n'), String(error));
+          assert.equal(existsSync(target), false);
+        }
+        assert.ok(readFileSync(path).equals(content));
+      });
+    }
+    assert.ok(messages > 0);
   });
 });
 

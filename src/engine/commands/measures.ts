@@ -1,6 +1,8 @@
 /** `c3 taxonomy`, `label`, `diagnose`, `credit`, `grade`, `doctor` and `bench`. */
+import { resolve } from 'node:path';
 import { DEVICE_REQUESTS, type DeviceRequest } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { salvageStore } from '../../store/salvage.ts';
 import { contextEstimator } from '../../training/methods/methods.ts';
 import { readArguments, text, whole, type ParsedArguments } from '../arguments.ts';
 import { runSuite } from '../bench/suites.ts';
@@ -10,6 +12,7 @@ import { diagnose } from '../diagnose.ts';
 import { SAMPLE_DEFAULTS } from '../diagnoseSample.ts';
 import { diagnosisWords } from '../diagnoseWords.ts';
 import { examine } from '../doctor.ts';
+import { HEADLINE_RULE } from '../headlines.ts';
 import { graderNamed, gradeLines, mathLines } from '../gradeLines.ts';
 import { backendNamed, passRuleNamed, pythonLines, withPythonGrader } from '../gradePython.ts';
 import { parseRecipe, protocolOf } from '../recipe.ts';
@@ -84,7 +87,12 @@ export async function grade(args: readonly string[]): Promise<void> {
 }
 
 export async function doctor(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('doctor', args, { ...STORE, ...JSON_FLAG, all: { type: 'boolean' } }, 0);
+  const parsed = readArguments('doctor', args, { ...STORE, ...JSON_FLAG, all: { type: 'boolean' }, copy: { type: 'string' } }, 0);
+  const copy = text(parsed, 'copy');
+  if (copy !== null) {
+    copyWhole(storePath(parsed, context), resolve(context.folder, copy), parsed.values['json'] === true);
+    return;
+  }
   const report = await examine(storePath(parsed, context), parsed.values['all'] === true);
   if (report.store.findings.length > 0) process.exitCode = 1;
   if (parsed.values['json'] === true) {
@@ -98,6 +106,20 @@ export async function doctor(args: readonly string[], context: CommandContext): 
   for (const [name, version] of Object.entries(report.versions)) print(`${name.padEnd(20)}${version}`);
   print(`store     ${report.store.path}: ${report.store.state}`);
   for (const line of [...report.store.findings, report.store.extent]) if (line !== '') print(`          ${line}`);
+}
+
+/** Copies what is whole of a store, and says what was left. */
+function copyWhole(from: string, to: string, json: boolean): void {
+  const tables = salvageStore(from, to, HEADLINE_RULE);
+  if (json) {
+    print(JSON.stringify({ store: from, copy: to, tables }));
+    return;
+  }
+  const copied = (name: string): string => String(tables.find(({ table }) => table === name)?.copied ?? 0);
+  print(`${to} holds ${copied('run')} runs, ${copied('decision')} messages and ${copied('episode')} episodes that are whole; ${from} was left as it was.`);
+  for (const { table, left, unreadable } of tables) {
+    if (left + unreadable > 0) print(`Of ${table}, ${String(left)} rows were left, damaged or about such a row, and ${String(unreadable)} could not be read.`);
+  }
 }
 
 /** The device that --device names; null where it is not given. */
