@@ -359,11 +359,10 @@ export class EngineService {
   async close(): Promise<void> {
     this.closing = true;
     await Promise.allSettled(this.active);
-    try {
-      await this.models.close();
-    } finally {
+    await this.models.close().finally(() => {
       this.evaluators.close();
-    }
+      this.hold.close();
+    });
   }
 
   private stopping(cancelled: () => boolean): () => boolean {

@@ -7,7 +7,10 @@ import { C3Error } from '../shared/errors.ts';
 import type { HolderPurpose } from '../shared/storeHolder.ts';
 import { HEADLINE_RULE } from './headlines.ts';
 import { openStoreWhenFree, othersWait } from '../store/waiting.ts';
-import type { StoreWriter } from '../store/writer.ts';
+import { sealStore, type StoreWriter } from '../store/writer.ts';
+
+/** Milliseconds without work after which the store is sealed: a look at the whole file is not for every click. */
+const QUIET = 60_000;
 
 /** One piece of work's share of the hold. */
 export interface Lease {
@@ -39,9 +42,14 @@ export class StoreHold {
   private store: StoreWriter | undefined;
   private opening: Promise<StoreWriter> | undefined;
   private ended = Promise.withResolvers<undefined>();
+  private readonly quiet: number;
+  /** Runs while the store waits for its seal. */
+  private sealing: NodeJS.Timeout | undefined;
 
-  constructor(path: string) {
+  /** @param quiet milliseconds without work after which the store is sealed */
+  constructor(path: string, quiet = QUIET) {
     this.path = path;
+    this.quiet = quiet;
   }
 
   /** The store while some work holds it. */
@@ -91,6 +99,21 @@ export class StoreHold {
     }
   }
 
+  /** Seals what was written, for a process that ends. */
+  close(): void {
+    if (this.sealing !== undefined && this.store === undefined) this.seal();
+  }
+
+  private seal(): void {
+    clearTimeout(this.sealing);
+    this.sealing = undefined;
+    try {
+      sealStore(this.path);
+    } catch {
+      // Whoever writes now seals it, and what was written is whole without it.
+    }
+  }
+
   private async take(purpose: HolderPurpose, cancelled: () => boolean): Promise<StoreWriter> {
     const store = await openStoreWhenFree(this.path, { purpose, headlines: HEADLINE_RULE }, { cancelled, onWaiting: (words) => { for (const listener of this.listeners) listener(words); } });
     try {
@@ -100,6 +123,8 @@ export class StoreHold {
       store.close();
       throw error;
     }
+    clearTimeout(this.sealing);
+    this.sealing = undefined;
     this.store = store;
     return store;
   }
@@ -127,7 +152,8 @@ export class StoreHold {
         const { ended } = this;
         this.ended = Promise.withResolvers();
         try {
-          store.close();
+          store.closeUnsealed();
+          this.sealing = setTimeout(() => { this.seal(); }, this.quiet).unref();
         } finally {
           ended.resolve(undefined);
         }

@@ -16,7 +16,7 @@ import type { TextWriter } from './texts.ts';
 import { bytesOf, tokenHash } from './tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from './types.ts';
 
-type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder'>;
+type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'closeUnsealed'>;
 
 /** The tables that grow fastest take their values by position, in the order of the columns named: by name costs a look-up for each value. */
 type Value = string | number | Buffer | null;

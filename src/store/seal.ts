@@ -4,7 +4,7 @@
  * by a process that was killed, or was copied without it.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { readSmall, replaceFile } from '../files/newFile.ts';
 import { codeOf, type Connection } from './sqlite.ts';
@@ -31,6 +31,11 @@ export function checkSeal(path: string): SealState {
   if (seal === null) return { state: 'none' };
   const same = sizeOf(`${path}-wal`) === 0 && sizeOf(path) === seal.bytes && hashOfFile(path) === seal.sha256;
   return { state: same ? 'whole' : 'different', seal };
+}
+
+/** Whether there is a seal, fitting or not. */
+export function isSealed(path: string): boolean {
+  return existsSync(sealPathOf(path));
 }
 
 /** A writer's care for the seal. */

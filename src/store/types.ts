@@ -218,6 +218,8 @@ export interface StoreWriter extends StoreReader {
 
   /** Says in the lock file what this writer does now. */
   describeHolder(purpose: HolderPurpose): void;
-  /** Closes the store and gives the writer lock back. */
+  /** Closes the store, seals it, and gives the writer lock back. */
   close(): void;
+  /** Closes without the seal, which takes a look at the whole file: for a process that may write again soon, and seals the store after that (sealStore). */
+  closeUnsealed(): void;
 }

@@ -8,7 +8,7 @@ import { acquireLock, type StoreLock } from './lock.ts';
 import { inspect, migrate, MIGRATIONS } from './migrations.ts';
 import { readersOf } from './reader.ts';
 import { appendersOf } from './append.ts';
-import { foldLog, takeSeal, type SealKeeper } from './seal.ts';
+import { foldLog, isSealed, takeSeal, type SealKeeper } from './seal.ts';
 import { ANOTHER_PLACE, CHOOSE_PLACE, connect, loadSqlite, storeError, translate } from './sqlite.ts';
 import type { Connection, Session } from './sqlite.ts';
 import type { StoreWriter } from './types.ts';
@@ -71,6 +71,31 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
   }
 }
 
+/**
+ * Seals a store that its last writer closed without a seal; one that has a seal stays as it is.
+ * @throws StoreHeldError while another process writes: that one seals it; C3Error('store') where the file cannot be read
+ */
+export function sealStore(path: string): void {
+  const absolute = realFile(path);
+  if (!existsSync(absolute)) return;
+  const lock = acquireLock(absolute);
+  try {
+    if (isSealed(absolute)) return;
+    const { seal } = takeSeal(absolute);
+    const db = connect(absolute, 'write');
+    try {
+      foldLog(db);
+    } finally {
+      db.close();
+    }
+    seal();
+  } catch (error) {
+    throw storeError(absolute, error);
+  } finally {
+    lock.release();
+  }
+}
+
 /** Brings the store up to date and gives the connection the settings of every writer. */
 export function prepareForWriting(db: Connection, path: string, { maxPages, headlines }: WriterOptions): HeadlineKeeper {
   if (maxPages !== undefined) {
@@ -91,18 +116,19 @@ export function prepareForWriting(db: Connection, path: string, { maxPages, head
 function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { seal }: SealKeeper): StoreWriter {
   const { db, path } = session;
   let open = true;
-  const close = (): void => {
+  const end = (sealed: boolean): void => {
     if (!open) return;
     open = false;
     try {
       foldLog(db);
       translate(path, () => { db.close(); });
-      seal();
+      if (sealed) seal();
     } finally {
       lock.release();
     }
   };
-  return { ...readersOf(session, close), ...appendersOf(session, keeper), describeHolder: lock.describe };
+  const close = (): void => { end(true); };
+  return { ...readersOf(session, close), ...appendersOf(session, keeper), describeHolder: lock.describe, closeUnsealed: () => { end(false); } };
 }
 
 /** A workspace could name any place of the user's by a link. */
