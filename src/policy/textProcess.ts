@@ -150,11 +150,11 @@ export class TextProcess {
     });
   }
 
-  /** What is asked in one turn goes together. */
+  /** What is asked in one turn of the event loop goes together: completions arrive in bursts. */
   private flushSoon(): void {
     if (this.flushing) return;
     this.flushing = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.flushing = false;
       this.flush();
     });
