@@ -325,6 +325,8 @@ describe('a compromised page', () => {
     const keys = fc.constantFrom('run', 'runs', 'text', 'message', 'iteration', 'phase', 'settings', 'bucket', 'name', 'note', 'left', 'right', 'continuation', 'alternatives', 'replays', 'independent', '__proto__');
     const sent = fc.oneof(fc.tuple(fc.constantFrom(...types), fc.dictionary(keys, value, { maxKeys: 5 })).map(([type, rest]) => ({ ...rest, type })), fc.json().map((text): unknown => JSON.parse(text)));
     await folders.choose(CHOSEN);
+    // One that is there with the same text is only shown.
+    rmSync(join(home, 'chosen.c3.yaml'), { force: true });
     const model = new Panel();
     new ModelPanel(services(), folders).restore(model as never, { version: 1, folder: CHOSEN, settings: { adapterRank: 16, device: 'cpu' } });
     const taxonomy = new Panel();
