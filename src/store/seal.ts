@@ -40,8 +40,10 @@ export function isSealed(path: string): boolean {
 
 /** A writer's care for the seal. */
 export interface SealKeeper {
-  /** Puts a new seal on, when the connection is closed. */
+  /** Puts a seal on, when the connection is closed. */
   readonly seal: () => void;
+  /** Puts the old one back where nothing was written, when the connection is closed; does not look into the file. */
+  readonly keep: () => void;
   /** Puts the old one back where nothing came of the opening. */
   readonly undo: () => void;
 }
@@ -52,19 +54,24 @@ export interface SealKeeper {
  */
 export function takeSeal(path: string): SealKeeper {
   const found = checkSeal(path);
-  if (found.state === 'different') return { seal: () => undefined, undo: () => undefined };
+  if (found.state === 'different') return { seal: () => undefined, keep: () => undefined, undo: () => undefined };
   const before = stampOf(path);
   if (found.state === 'whole') rmSync(sealPathOf(path), { force: true });
   const putBack = (): void => {
     if (found.state === 'whole') replaceFile(sealPathOf(path), textOf(found.seal));
   };
+  // What is left of a log is not in the file.
+  const isFolded = (): boolean => sizeOf(`${path}-wal`) === 0;
+  const isUnchanged = (): boolean => found.state === 'whole' && stampOf(path) === before;
   return {
     undo: putBack,
+    keep: () => {
+      if (isFolded() && isUnchanged()) putBack();
+    },
     seal: () => {
-      // What is left of a log is not in the file.
-      if (sizeOf(`${path}-wal`) > 0) return;
+      if (!isFolded()) return;
       try {
-        if (found.state === 'whole' && stampOf(path) === before) putBack();
+        if (isUnchanged()) putBack();
         else replaceFile(sealPathOf(path), textOf({ version: 1, bytes: sizeOf(path), sha256: hashOfFile(path), closedAt: new Date().toISOString() }));
       } catch {
         // What was written is whole without it.

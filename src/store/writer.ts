@@ -113,7 +113,7 @@ export function prepareForWriting(db: Connection, path: string, { maxPages, head
   return headlineKeeper({ db, path }, headlines ?? null);
 }
 
-function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { seal }: SealKeeper): StoreWriter {
+function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { seal, keep }: SealKeeper): StoreWriter {
   const { db, path } = session;
   let open = true;
   const end = (sealed: boolean): void => {
@@ -123,6 +123,7 @@ function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { s
       foldLog(db);
       translate(path, () => { db.close(); });
       if (sealed) seal();
+      else keep();
     } finally {
       lock.release();
     }

@@ -1,11 +1,11 @@
 /** A process's hold on its store: shared by its work, and sealed when it is quiet. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { StoreHold } from '../../../src/engine/storeHold.ts';
-import { checkSeal, isSealed } from '../../../src/store/seal.ts';
+import { checkSeal, isSealed, sealPathOf } from '../../../src/store/seal.ts';
 import { openStoreForWriting } from '../../../src/store/writer.ts';
 import { eventually } from '../../integration/harness/eventually.ts';
 
@@ -37,6 +37,16 @@ it('seals the store when it was quiet for a while, not after every piece of work
   assert.ok(!isSealed(path));
   hold.close();
   assert.equal(checkSeal(path).state, 'whole', 'a process that ends seals at once');
+});
+
+it('leaves the seal as it was where nothing was written', async (t) => {
+  const path = storeIn(t);
+  const hold = new StoreHold(path, 60_000);
+  await write(hold, 'one');
+  hold.close();
+  const before = readFileSync(sealPathOf(path), 'utf8');
+  await hold.while({ kind: 'window', what: 'a look' }, CONTROL, (store) => { assert.ok(store.countRuns() === 1 && !isSealed(path)); });
+  assert.equal(readFileSync(sealPathOf(path), 'utf8'), before);
 });
 
 it('leaves the seal to another process that writes meanwhile', async (t) => {
