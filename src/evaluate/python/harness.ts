@@ -77,24 +77,22 @@ def pack(value, depth=DEPTH):
 TAGS = {list: 'l', tuple: 't', set: 's', frozenset: 'z'}
 KINDS = {'l': list, 't': tuple, 's': set, 'z': frozenset}
 
-PLAIN = (str, int, float, bool, type(None))
-
 def unpack(wire, depth=DEPTH):
     "The value of a wire form; what pack could not have made is refused with an Exception."
     if type(wire) is not list:
-        if type(wire) in PLAIN:
-            return wire
-        raise ValueError('no wire form')
-    tag, content, *more = wire
+        # The one other thing that JSON has.
+        if type(wire) is dict:
+            raise ValueError('no wire form')
+        return wire
+    tag, content = wire[0], wire[1]
     kind = KINDS.get(tag)
     if kind is not None or tag == 'd':
         if depth == 0:
             raise ValueError('nested too deep')
         depth -= 1
-    if kind is not None:
-        return kind([unpack(item, depth) for item in content])
-    if tag == 'd':
-        return dict(zip([unpack(key, depth) for key in content], [unpack(item, depth) for item in more[0]], strict=True))
+        if kind is not None:
+            return kind([unpack(item, depth) for item in content])
+        return dict(zip([unpack(key, depth) for key in content], [unpack(item, depth) for item in wire[2]], strict=True))
     if tag == 'u':
         return bytes.fromhex(content).decode('utf-8', 'surrogatepass')
     if tag == 'i':
