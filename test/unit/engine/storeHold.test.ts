@@ -43,6 +43,7 @@ it('leaves the seal as it was where nothing was written', async (t) => {
   const path = storeIn(t);
   const hold = new StoreHold(path, 60_000);
   await write(hold, 'one');
+  await hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => { store.updateRunStatus('one', 'done', '2026-01-02T00:00:00.000Z', null); });
   hold.close();
   const before = readFileSync(sealPathOf(path), 'utf8');
   await hold.while({ kind: 'window', what: 'a look' }, CONTROL, (store) => { assert.ok(store.countRuns() === 1 && !isSealed(path)); });
