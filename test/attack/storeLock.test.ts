@@ -3,12 +3,12 @@
  * Real files and real processes; what a victim file held must be there unchanged.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { storeName } from '../../src/client/address.ts';
 import { QueueFile } from '../../src/engine/queueFile.ts';
 import { writeWhole } from '../../src/runtime/wholeFile.ts';
@@ -39,11 +39,17 @@ const HOLDER = `
   process.stdin.on('end', () => process.exit());
 `;
 
-async function startHolder(t: TestContext, path: string): Promise<void> {
+async function startHolder(path: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], { stdio: ['pipe', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
   const [says] = (await once(createInterface(child.stdout), 'line')) as [string];
   assert.equal(says, 'holds');
+  return child;
+}
+
+/** Ends a process, so that nothing writes any more where it wrote. */
+async function end(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  if (child.kill('SIGKILL')) await ended;
 }
 
 const statusOf = (path: string): string => {
@@ -69,7 +75,7 @@ function otherNames(real: string): string[] {
 describe('a store by another name', NO_LINKS, () => {
   it('is held by the same lock: nobody marks a live run as failed', async (t) => {
     const real = join(temporaryFolder(t), 'deep', 'c3.sqlite');
-    await startHolder(t, real);
+    const holder = await startHolder(real);
     for (const name of otherNames(real)) {
       await locks.attempt(`writing by ${name}`, () => {
         assert.throws(() => openStoreForWriting(name), storeErrorLike(/is being written by run live/));
@@ -79,11 +85,13 @@ describe('a store by another name', NO_LINKS, () => {
       });
     }
     const label = spawn(process.execPath, [join(ROOT, 'src', 'engine', 'cli.ts'), 'label', '1', 'x', '--store', join(dirname(dirname(real)), 'link.sqlite')], { stdio: ['ignore', 'ignore', 'pipe'] });
-    t.after(() => label.kill('SIGKILL'));
     await locks.attempt('c3 label by a link', async () => {
       const [says] = (await once(createInterface(label.stderr), 'line')) as [string];
       assert.match(says, /Waiting for run live/);
       assert.equal(statusOf(real), 'running');
+    }).finally(async () => {
+      await end(label);
+      await end(holder);
     });
   });
 
