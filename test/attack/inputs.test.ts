@@ -95,7 +95,7 @@ describe('pipes, devices and folders where a file is meant', { skip: process.pla
   });
 
   it('are refused by the command line wherever it takes a path', async () => {
-    const commands = [['run', 'pipe'], ['plan', 'pipe'], ['run', 'tiny.c3.yaml', '--override', 'protocol=pipe'], ['run', 'tiny.c3.yaml', '--override', 'task.train_file=pipe'], ['run', 'tiny.c3.yaml', '--override', 'task.evaluation_file=link-to-zero'], ['import', 'pipe'], ['bench', 'generation', '--config', 'pipe'], ['import', '/dev/zero']];
+    const commands = [['run', 'pipe'], ['plan', 'pipe'], ['run', 'tiny.c3.yaml', '--override', 'protocol=pipe'], ['run', 'tiny.c3.yaml', '--override', 'task.train_file=pipe'], ['run', 'tiny.c3.yaml', '--override', 'task.evaluation_file=link-to-zero'], ['import', 'pipe'], ['bench', 'model', '--config', 'pipe'], ['import', '/dev/zero']];
     for (const command of commands.slice(0, scaled(99, 3))) {
       await inputs.attempt(command.join(' '), async () => {
         const { code, stderr } = await c3(folder, command, { shell: 'ulimit -t 20' });
