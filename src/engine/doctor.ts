@@ -1,14 +1,16 @@
 /** What this machine offers: providers with a self-test, versions, and the state of the store. */
 import { existsSync } from 'node:fs';
+import { examineApart } from '../client/examineStore.ts';
 import type { DoctorReport, ProviderReport } from '../shared/engineProtocol.ts';
 import { PROVIDERS } from '../shared/devices.ts';
 import { offeredProviders, notOffered } from '../runtime/device.ts';
 import { runtimeVersion } from '../runtime/session.ts';
-import { examineApart } from './examining.ts';
 import { examineApart as probeApart } from './probing.ts';
+import { EXAMINE_ENTRY } from './places.ts';
 import { VERSION } from './version.ts';
 
 const THREADS = 2;
+const EXAMINE_MILLISECONDS = 600_000;
 
 /** Looks at everything; a part that fails says so and hides nothing else. @param all computes the hash of every row of the store */
 export async function examine(storePath: string, all = false): Promise<DoctorReport> {
@@ -38,7 +40,7 @@ async function examineProviders(): Promise<ProviderReport[]> {
 
 async function storeState(path: string, all: boolean): Promise<Pick<DoctorReport['store'], 'state' | 'findings' | 'extent'>> {
   if (!existsSync(path)) return { state: 'none yet; the first run creates it', findings: [], extent: '' };
-  const { findings, extent, refusal, counts } = await examineApart(path, all);
+  const { findings, extent, refusal, counts } = await examineApart(path, all, EXAMINE_ENTRY, EXAMINE_MILLISECONDS);
   if (refusal !== null) return { state: refusal, findings, extent };
   const held = counts === null ? '' : `: ${String(counts.runs)} runs, ${String(counts.decisions)} decisions, ${String(counts.episodes)} episodes, ${String(counts.buckets)} buckets, ${String(counts.replays)} replays`;
   const health = findings.length > 0 ? `damaged, ${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}` : counts === null ? 'of an older version' : 'healthy';

@@ -34,7 +34,7 @@ let engine: Engine | null = null;
 export function activate(context: ExtensionContext): void {
   const { extensionUri } = context;
   const log = new Log();
-  const store = new StoreAccess();
+  const store = new StoreAccess(Uri.joinPath(extensionUri, 'dist', 'examineStore.js').fsPath);
   engine = new Engine({ script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, version: versionOf(context.extension.packageJSON) }, store, log);
   const runs = new RunController(engine, store, log);
   const modelFolders = new ModelFolders(context.workspaceState);

@@ -12,7 +12,7 @@ import type { RunController } from './runController.ts';
 import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
 import { allRuns, childrenOf, findRound, Limits, parentOf, queuedNodes, runOfNode, type EpisodeNode, type MoreNode, type QueuedNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
-import type { StoreAccess } from './storeAccess.ts';
+import { StoreExaminedError, type StoreAccess } from './storeAccess.ts';
 
 /** Milliseconds before each time that the editor is asked to open a run. */
 const EXPAND_PAUSES = [0, 400, 1_200];
@@ -197,7 +197,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
     void commands.executeCommand('setContext', 'c3.storeOlder', error instanceof OlderStoreError);
-    if (problem !== null && problem !== this.problem) this.log.error(problem);
+    if (problem !== null && problem !== this.problem && !(error instanceof StoreExaminedError)) this.log.error(problem);
     this.problem = problem;
     const filtering = hasRuns && isFiltering(this.filter);
     void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { messageOf } from '../shared/errors.ts';
 import { oneLine } from '../shared/oneLine.ts';
+import type { StoreExamination } from '../shared/storeExamination.ts';
 import { inspect, MIGRATIONS, versionOf } from './migrations.ts';
 import { lockHolder } from './lock.ts';
 import { openStoreForReading, OlderStoreError } from './reader.ts';
@@ -12,17 +13,6 @@ import { parentProblem } from './tree.ts';
 import { int32Of, textHash, tokenHash } from './tokens.ts';
 import { realFile } from '../files/realFile.ts';
 import type { StoreCounts } from './types.ts';
-
-export interface StoreExamination {
-  /** One sentence for each thing that is wrong; empty for a store that is whole as far as can be known. */
-  readonly findings: readonly string[];
-  /** How far that is, one sentence. */
-  readonly extent: string;
-  /** Why C3 does not use the file at all, which may be no damage: it is of a newer version, or none of ours. */
-  readonly refusal: string | null;
-  /** Null where they could not be had. */
-  readonly counts: StoreCounts | null;
-}
 
 /** Rows whose hashes are computed where not all are asked for, evenly spread. */
 const SAMPLE = 20_000;
@@ -60,7 +50,13 @@ export function examineStore(path: string, all: boolean): StoreExamination {
       for (const problem of strange.slice(0, MOST_FINDINGS)) find(`In the schema ${problem}.`);
       // Such a schema could compute anything.
       if (strange.length > 0) return;
+      const before = findings.length;
       attempt('The pages of the file', () => { examinePages(db, find); });
+      // Pages that lead to each other in circles make every other question endless.
+      if (findings.length > before) {
+        extent = 'Its rows were not examined: its pages are not whole.';
+        return;
+      }
       attempt('What rows refer to', () => { examineReferences(db, find); });
       let checked = '';
       attempt('The hashes of the rows', () => { checked = examineHashes(db, all, find); });

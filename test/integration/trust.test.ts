@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openStoreForWriting } from '../../src/store/writer.ts';
 import { addRun, addTree, instance, LEDGER, RUN } from '../unit/extension/storeFixture.ts';
+import { makeEndless } from '../support/endlessStore.ts';
 import { Workbench } from './harness/workbench.ts';
 import { storeOf } from './team.ts';
 
@@ -28,6 +29,27 @@ test('an untrusted folder shows its runs, and says why nothing can be run or rep
     assert.equal(await workbench.page.locator('.quick-input-widget .monaco-list-row', { hasText: /C3: (Start|Replay|Inspect|Check)/u }).count(), 0);
   } catch (error) {
     await workbench.saveFailure('untrusted folder');
+    throw error;
+  } finally {
+    await workbench.close();
+  }
+});
+
+test('an untrusted folder with a store made to keep its reader busy says so, and the editor stays awake', { timeout: 240_000 }, async () => {
+  const workbench = await Workbench.open({ askForTrust: true });
+  try {
+    const writer = openStoreForWriting(storeOf(workbench.folder));
+    addRun(writer);
+    writer.close();
+    makeEndless(storeOf(workbench.folder));
+    await workbench.statusBarItem('Restricted Mode').waitFor();
+    const view = await workbench.openView('C3');
+    await view.getByText('This folder is not trusted, and its store is not whole').or(workbench.page.getByText('This folder is not trusted, and its store is not whole')).first().waitFor();
+    // The process of the extension still answers.
+    await workbench.runCommand('C3: Refresh');
+    assert.equal(await workbench.treeItem(view, `Run ${RUN}`).count(), 0);
+  } catch (error) {
+    await workbench.saveFailure('endless store');
     throw error;
   } finally {
     await workbench.close();
