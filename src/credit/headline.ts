@@ -17,15 +17,32 @@ export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
  * @returns by key; alternatives without an unmasked return are left out
  */
 export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
-  const keys = new Set(pool.buckets.flatMap(({ members }) => members.filter(isScored).map(({ key }) => key)));
+  const places = new Map<string, PoolBucket[]>();
+  const copies = new Map<string, number>();
+  for (const bucket of pool.buckets) {
+    for (const member of bucket.members) {
+      const { key, drawn, repeated } = member;
+      if (drawn && repeated !== true) copies.set(key, (copies.get(key) ?? 0) + 1);
+      if (!isScored(member)) continue;
+      const involved = places.get(key) ?? [];
+      places.set(key, involved);
+      if (involved.at(-1) !== bucket) involved.push(bucket);
+    }
+  }
   const span = spanOf(pool);
   const names = new ResultNames(pool);
-  return new Map([...keys].map((key) => [key, headlineOf(pool, key, span, names)]));
+  return new Map([...places].map(([key, involved]) => [key, headlineOf(pool, key, { involved, copies: copies.get(key) ?? 0 }, span, names)]));
 }
 
-function headlineOf(pool: CreditPool, key: string, span: number | null, names: ResultNames): Headline {
-  const involved = pool.buckets.filter(({ members }) => members.some((member) => member.key === key && isScored(member)));
-  const copies = pool.buckets.reduce((count, { members }) => count + members.filter((member) => member.key === key && member.drawn && member.repeated !== true).length, 0);
+/** Where a message is in a pool: looked for once, because a pool may hold thousands of requests. */
+interface Place {
+  /** The buckets with a result of it, in order. */
+  readonly involved: readonly PoolBucket[];
+  /** How often the policy drew it. */
+  readonly copies: number;
+}
+
+function headlineOf(pool: CreditPool, key: string, { involved, copies }: Place, span: number | null, names: ResultNames): Headline {
   const alone = !involved.some((bucket) => membersOf(bucket, key).draws.some((draw) => draw.key !== key));
   const behind = names.behind(involved, key);
   const base = { estimator: 'loo', ...behind, copies } as const;

@@ -4,8 +4,10 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditGroup } from '../../src/credit/estimators.ts';
+import { headlinesOf } from '../../src/credit/headline.ts';
 import { leaveOneOut } from '../../src/credit/loo.ts';
 import { creditLines } from '../../src/engine/creditLines.ts';
+import type { CreditPool } from '../../src/shared/creditPool.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { isReturn, MAX_RETURN } from '../../src/shared/returns.ts';
 import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
@@ -16,6 +18,26 @@ const groupOf = (size: number, graded: boolean): CreditGroup => ({
   alternatives: Array.from({ length: size }, (_, j) => ({ returns: graded ? [(j % 7) / 3, (j % 11) / 2] : [j % 2, (j >> 1) % 2], evaluatorCalls: 2, value: (j % 5) / 4 })),
   value: 0.5,
   alpha: 0.5,
+});
+
+/** A context whose message was replayed over and over, each time beside texts that nobody had said before. */
+const replayedTimes = (requests: number): CreditPool => ({
+  terminal: false,
+  range: { low: 0, high: 1 },
+  buckets: Array.from({ length: requests }, (_, id) => ({
+    id,
+    members: ['asked', ...Array.from({ length: 4 }, (_draw, place) => `${String(id)} ${String(place)}`)].map((key, place) => ({
+      key, drawn: place > 0, results: [0, 1].map((stream) => ({ stream, source: String(stream), value: (id + stream + place) % 2, evaluatorCalls: 1 })),
+    })),
+  })),
+});
+
+describe('many replays', () => {
+  it('of one context take its credits linear time', () => {
+    const ratio = growth(scaled(1_000, 300), (requests) => headlinesOf(replayedTimes(requests)));
+    if (ratio > MOST_GROWTH) credits.broken(`credits of ten times as many requests take ${ratio.toFixed(0)} times as long`);
+    credits.held();
+  });
 });
 
 describe('many alternatives', () => {
