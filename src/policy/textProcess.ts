@@ -70,6 +70,8 @@ export class TextProcess {
   private filesPosted = false;
   private templatesPosted = 0;
   private flushing = false;
+  /** Work goes one by one, until it is known what ended the process before. */
+  private alone = false;
   private heard = 0;
   private timer: NodeJS.Timeout | undefined;
   private idle: NodeJS.Timeout | undefined;
@@ -161,10 +163,11 @@ export class TextProcess {
   }
 
   private flush(): void {
-    const fresh = [...this.pending].filter(([, { posted }]) => !posted);
+    const waiting = [...this.pending].filter(([, { posted }]) => !posted);
+    const fresh = !this.alone ? waiting : waiting.length < this.pending.size ? [] : waiting.slice(0, 1);
     if (fresh.length === 0) return;
     this.child ??= this.begin();
-    if (fresh.length === this.pending.size) this.heard = performance.now();
+    if (waiting.length === this.pending.size) this.heard = performance.now();
     if (this.files !== undefined && !this.filesPosted) {
       this.filesPosted = true;
       this.post({ kind: 'files', files: this.files });
@@ -214,9 +217,13 @@ export class TextProcess {
     child.on('error', (error) => {
       ended(`did not start: ${messageOf(error)}`);
     });
-    child.on('exit', (code, signal) => {
-      ended(signal === 'SIGABRT' || code === 134 ? `needed more than ${String(megabytes)} MB of memory` : `ended its process with ${signal ?? `code ${String(code)}`}`);
+    // Its exit may be heard before its last answers: only a channel that is closed has none left.
+    const exited = new Promise<string>((resolve) => {
+      child.on('exit', (code, signal) => {
+        resolve(signal === 'SIGABRT' || code === 134 ? `needed more than ${String(megabytes)} MB of memory` : `ended its process with ${signal ?? `code ${String(code)}`}`);
+      });
     });
+    child.on('disconnect', () => void exited.then(ended));
     [this.ready, this.filesPosted, this.templatesPosted] = [false, false, 0];
     this.heard = performance.now();
     return child;
@@ -235,6 +242,7 @@ export class TextProcess {
         pending.resolve(item.result);
       } else this.fail(item.id, new C3Error(item.failure.kind, item.failure.message));
     }
+    if (this.alone) this.flushSoon();
   }
 
   private look(): void {
@@ -252,7 +260,7 @@ export class TextProcess {
     else if (this.pending.size > 0 && now - this.heard > OVERDUE * 1000 * this.limits.seconds) this.replace(`took more than ${String(this.limits.seconds)} s`);
   }
 
-  /** After an end that is the fault of the work that came first: the others are asked of another process. */
+  /** After an end: what it was the fault of fails, and the others are asked of another process. Of work that came together each is asked alone then. */
   private replace(why: string): void {
     const started = this.ready;
     const [first] = this.pending;
@@ -261,7 +269,8 @@ export class TextProcess {
       for (const [id] of [...this.pending]) this.fail(id, new C3Error('engine', `The process that works with tokenizers and chat templates ${why}; run \`c3 doctor\`.`));
       return;
     }
-    if (first !== undefined) this.fail(first[0], new C3Error('model', `${first[1].place}: ${why}; choose another model.`));
+    this.alone = !this.alone && [...this.pending.values()].filter(({ posted }) => posted).length > 1;
+    if (!this.alone && first !== undefined) this.fail(first[0], new C3Error('model', `${first[1].place}: ${why}; choose another model.`));
     this.restart();
   }
 
@@ -286,6 +295,7 @@ export class TextProcess {
   private settled(id: number): void {
     this.pending.delete(id);
     if (this.pending.size > 0) return;
+    this.alone = false;
     clearInterval(this.timer);
     this.timer = undefined;
     clearTimeout(this.idle);
