@@ -2,8 +2,8 @@
  * Entry of the sandbox's process: `sandbox FOLDER ROLE MEMORY OUTPUT MESSAGE`, messages on standard input and output (frames.ts).
  *
  * From the parent: `M` make a memory image; `S` start from this one; `H` a request for the harness; `R` put everything back;
- * `B` the answer to an `A`. To the parent: `M` the image; `O` ready; `V` the harness's reply; `A` what the tests ask of the
- * candidate; `F` the run has ended, by the rule in it, and so has this process; `E` the sandbox cannot work here.
+ * `B` the answer to an `A`. To the parent: `M` the image; `O` ready; `N` only a new process is clean; `V` the harness's reply; `A` what
+ * the tests ask of the candidate; `F` the run has ended, by the rule in it, and so has this process; `E` the sandbox cannot work here.
  *
  * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a candidate leaves behind can run.
  */
@@ -120,8 +120,10 @@ async function work(): Promise<void> {
   for (;;) {
     const { kind, content } = receive();
     if (kind === 'R') {
-      if (!interpreter.reset()) return;
-      send('O', new Uint8Array());
+      // Said, and not left to the end of this process: now and then one stays in its own exit.
+      const clean = interpreter.reset();
+      send(clean ? 'O' : 'N', new Uint8Array());
+      if (!clean) return;
       continue;
     }
     const reply = interpreter.handle(content);
