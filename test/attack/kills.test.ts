@@ -1,7 +1,7 @@
 /** Kills of the processes that measure: every run ends with the rows and weights of an undisturbed one, or interrupted and so after it was resumed. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -74,15 +74,22 @@ function freshFolder(): string {
   return folder;
 }
 
-/** `c3` under attack, to its end. @param life milliseconds after which it is killed itself */
-async function attacked(folder: string, args: readonly string[], plan: Plan | null, { stdin = '', life = Infinity } = {}): Promise<Ended> {
+interface Attack {
+  readonly stdin?: string;
+  /** Milliseconds after which it gets the signal itself. */
+  readonly life?: number;
+  readonly signal?: NodeJS.Signals;
+}
+
+/** `c3` under attack, to its end. */
+async function attacked(folder: string, args: readonly string[], plan: Plan | null, { stdin = '', life = Infinity, signal = 'SIGKILL' }: Attack = {}): Promise<Ended> {
   const child = startC3(folder, args);
   child.stdin.on('error', () => undefined);
   child.stdin.end(stdin);
   const killer = new Killer(child.pid ?? 0, plan ?? (() => []));
   let own = 0;
   const timer = life === Infinity ? undefined : setTimeout(() => {
-    if (child.kill('SIGKILL')) own++;
+    if (child.kill(signal)) own++;
   }, life);
   try {
     const ended = await finished(child);
@@ -113,20 +120,23 @@ function whole(folder: string, log: string): Whole {
   }
 }
 
+/** What begins the run, or takes it up where it was begun. */
+function runOrResume(folder: string): readonly string[] {
+  try {
+    const id = withStore(folder, (store) => store.runs(0, 1)[0]?.id);
+    return id === undefined ? ['run', 'python.c3.yaml'] : ['run', '--resume', id];
+  } catch {
+    // Ended before there was a store.
+    return ['run', 'python.c3.yaml'];
+  }
+}
+
 /** Runs under attack after attack, resumed as often as it takes, and last undisturbed. @returns kills, and how often it was interrupted */
 async function endures(plans: readonly { readonly plan: Plan; readonly life?: number }[], expected: Whole): Promise<{ readonly kills: number; readonly stops: number }> {
   const folder = freshFolder();
   let [kills, stops, log] = [0, 0, ''];
   for (const { plan, life } of [...plans, { plan: null, life: Infinity }]) {
-    const id = ((): string | undefined => {
-      try {
-        return withStore(folder, (store) => store.runs(0, 1)[0]?.id);
-      } catch {
-        // Killed before there was a store.
-        return undefined;
-      }
-    })();
-    const ended = await attacked(folder, id === undefined ? ['run', 'python.c3.yaml'] : ['run', '--resume', id], plan, { life: life ?? Infinity });
+    const ended = await attacked(folder, runOrResume(folder), plan, { life: life ?? Infinity });
     kills += ended.kills;
     log += `${String(ended.code)} after ${String(ended.kills)} kills\n${ended.stderr}\n`;
     if (ended.code === 0) break;
@@ -185,6 +195,25 @@ if (process.platform === 'linux') {
         for (let kill = 0; kill < found.kills; kill++) count.held();
       });
     }
+
+    it('and so does one that is asked to stop, again and again', async () => {
+      const stops = tally('stops of a run');
+      const stream = new HashedStream(`stops ${String(seed())}`);
+      const folder = freshFolder();
+      let log = '';
+      for (let stop = 0; stop < scaled(20, 1); stop++) {
+        const signal = stream.pick(['SIGINT', 'SIGTERM', 'SIGHUP'] as const);
+        const ended = await attacked(folder, runOrResume(folder), null, { life: stream.integer(700, 3500), signal });
+        log += `${signal}: ${String(ended.code)}\n${ended.stderr}\n`;
+        if (ended.code === 0) break;
+        const status = existsSync(join(folder, '.c3', 'c3.sqlite')) ? withStore(folder, (store) => store.runs(0, 1).map((run) => shownStatus(run, false))) : [];
+        if (status.every((one) => one === 'cancelled' || one === 'interrupted')) stops.held();
+        else stops.broken(`${signal} left the run ${status.join(', ')}`);
+      }
+      const last = await attacked(folder, runOrResume(folder), null);
+      log += last.stderr;
+      assert.deepEqual(whole(folder, log), expected);
+    });
   });
 
   describe('c3 grade whose sandboxes are killed gives the scores of an undisturbed one, or says which are missing', () => {
