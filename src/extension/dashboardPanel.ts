@@ -56,7 +56,7 @@ export class Dashboard {
   /** Null: the newest run. */
   private run: string | null = null;
   private compared: readonly string[] = [];
-  /** Runs that the page was told of: it may ask about no others. */
+  /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
   private shown: RunRecord | null = null;
   /** How many steps of each run the page has. */

@@ -50,7 +50,7 @@ export class EpisodesSession {
   /** While a growing run rests; `again` when the store changed meanwhile. */
   private resting = false;
   private again = false;
-  /** Runs that the page was told of: it may ask about no others. */
+  /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
 

@@ -23,7 +23,7 @@ export class RunsTable {
   /** Settings never change once a run has begun. */
   private readonly settings = new Map<string, Readonly<Record<string, string>>>();
   private selected: string | null = null;
-  /** Runs that the page was told of: it may ask about no others. */
+  /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
 
   /** @param compare shows runs over each other */

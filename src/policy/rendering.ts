@@ -49,7 +49,7 @@ export async function readRendering(folder: string, { controls }: Pick<Tokenizer
 }
 
 /**
- * The function that a rendering stands for, in this thread: a template blocks it for as long as it wants. A chat is an explicit system message (the role's prompt), one user message and the opening of the assistant's turn;
+ * The function of a rendering, in this thread: a template blocks it for as long as it wants. A chat is an explicit system message (the role's prompt), one user message and the opening of the assistant's turn;
  * a token that begins the text is part of the template's own, and nobody adds it again.
  * @param rendering null for a run that was stored before renderings were: plain text as it is
  * @throws C3Error('model') for what is no template; the function itself, where the template refuses the messages

@@ -1,5 +1,5 @@
 /**
- * The part of the keeper (nativeKeeper.ts) that takes away what tells one run of the user's own `python3` from another: clocks, chance, numbers of
+ * The part of the keeper (nativeKeeper.ts) that removes what distinguishes one run of the user's own `python3` from another: clocks, chance, numbers of
  * processes, users and addresses. What a program asks of the system is refused by the list of system calls; here is what it could know without asking.
  */
 export const NO_CHANCE = String.raw`
