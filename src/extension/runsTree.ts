@@ -1,17 +1,17 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
 import { setTimeout } from 'node:timers/promises';
-import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type Memento, type TreeDataProvider, type TreeView } from 'vscode';
+import { commands, EventEmitter, window, type Memento, type TreeDataProvider, type TreeItem, type TreeView } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import type { Phase } from '../shared/records.ts';
-import type { ShownStatus } from '../shared/runStatus.ts';
 import { OlderStoreError } from '../store/reader.ts';
 import { Disposables } from './disposables.ts';
 import { askForFilter } from './filterRuns.ts';
 import type { Log } from './log.ts';
 import type { RunController } from './runController.ts';
 import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
-import { allRuns, childrenOf, findRound, Limits, parentOf, queuedNodes, runOfNode, type EpisodeNode, type MoreNode, type QueuedNode, type RoundNode, type RunNode, type RunsNode } from './runsModel.ts';
-import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
+import { allRuns, childrenOf, findRound, Limits, parentOf, queuedNodes, runOfNode, TOP, type MoreNode, type RunNode, type RunsNode } from './runsModel.ts';
+import { itemOf } from './runsItems.ts';
+import { runDescription } from './runWords.ts';
 import { StoreExaminedError, type StoreAccess } from './storeAccess.ts';
 
 /** Milliseconds before each time that the editor is asked to open a run. */
@@ -19,14 +19,6 @@ const EXPAND_PAUSES = [0, 400, 1_200];
 
 /** Where the workspace keeps the filter. */
 const FILTER_KEY = 'c3.runsFilter';
-
-const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
-  running: new ThemeIcon('loading~spin'),
-  done: new ThemeIcon('pass', new ThemeColor('testing.iconPassed')),
-  cancelled: new ThemeIcon('circle-slash'),
-  failed: new ThemeIcon('error', new ThemeColor('testing.iconFailed')),
-  interrupted: new ThemeIcon('warning', new ThemeColor('list.warningForeground')),
-};
 
 export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly disposables = new Disposables();
@@ -45,6 +37,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private live: { readonly node: RunNode; words: string } | null = null;
   /** The jobs that were last shown as queued. */
   private queue = '';
+  /** Every list that the editor holds, by the id of its parent: what its items were last drawn with. */
+  private readonly drawn = new Map<string, { readonly node: RunsNode | undefined; readonly words: string }>();
   private filter: RunsFilter;
   /** Names the run of an item that was selected. */
   readonly onDidChooseRun = this.chosen.event;
@@ -58,7 +52,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.memory = memory;
     const kept = memory.get<unknown>(FILTER_KEY);
     this.filter = isRunsFilter(kept) ? kept : NO_FILTER;
-    this.disposables.add(store.onDidChange(() => { this.refresh(); }));
+    this.disposables.add(store.onDidChange(() => { this.storeChanged(); }));
     this.disposables.add(running.onDidChange(() => { this.follow(); }));
     this.view = this.disposables.add(window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }));
     this.disposables.add(this.view.onDidExpandElement(({ element }) => { this.expanded.add(element.id); }));
@@ -91,7 +85,19 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   refresh(): void {
+    this.drawn.clear();
     this.changed.fire(undefined);
+  }
+
+  /** Draws anew only the lists that hold something else now: a row that is drawn anew takes the click that was on its way to it. */
+  private storeChanged(): void {
+    const isSame = ({ node, words }: { readonly node: RunsNode | undefined; readonly words: string }): boolean => this.read(node).words === words;
+    const top = this.drawn.get(TOP);
+    if (top === undefined || !isSame(top)) {
+      this.refresh();
+      return;
+    }
+    for (const list of this.drawn.values()) if (list !== top && !isSame(list)) this.changed.fire(list.node);
   }
 
   /** Shows more of the list that ends with this node. */
@@ -101,16 +107,25 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   getChildren(node?: RunsNode): RunsNode[] {
+    const { children, hasRuns, error, words } = this.read(node);
+    this.drawn.set(node?.id ?? TOP, { node, words });
+    if (node === undefined) this.tell(hasRuns, error);
+    return [...children];
+  }
+
+  /** The items of a list as the store has them now, and all that is shown and known of them as one text. */
+  private read(node: RunsNode | undefined): { readonly children: readonly RunsNode[]; readonly hasRuns: boolean; readonly error: C3Error | null; readonly words: string } {
     try {
       const reader = this.store.reader();
       const stored = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
       const children = node === undefined ? [...queuedNodes(this.running.queued), ...stored] : stored;
-      if (node === undefined) this.tell(children.length > 0 || (reader?.countRuns() ?? 0) > 0, null);
-      return [...children];
+      const hasRuns = children.length > 0 || (reader?.countRuns() ?? 0) > 0;
+      // What remains of a run changes all the time, and its own item follows that.
+      const items = children.map((child) => itemOf(child, null));
+      return { children, hasRuns, error: null, words: JSON.stringify([hasRuns, items]) };
     } catch (error) {
       if (!(error instanceof C3Error)) throw error;
-      if (node === undefined) this.tell(false, error);
-      return [];
+      return { children: [], hasRuns: false, error, words: error.message };
     }
   }
 
@@ -148,13 +163,9 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   getTreeItem(node: RunsNode): TreeItem {
-    switch (node.kind) {
-      case 'run': return this.runItem(node);
-      case 'queued': return queuedItem(node);
-      case 'round': return roundItem(node);
-      case 'episode': return episodeItem(node);
-      case 'more': return moreItem(node);
-    }
+    const { current } = this.running;
+    if (node.kind === 'run' && node.status === 'running') this.live = { node, words: runDescription(node, current) };
+    return itemOf(node, current);
   }
 
   /** Draws the item of the run that goes on again where its words have changed; the rest of the tree follows the store. */
@@ -170,21 +181,6 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     if (words === live.words) return;
     live.words = words;
     this.changed.fire(live.node);
-  }
-
-  private runItem(node: RunNode): TreeItem {
-    const { run, status } = node;
-    const description = runDescription(node, this.running.current);
-    if (status === 'running') this.live = { node, words: description };
-    const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
-    item.id = node.id;
-    item.iconPath = RUN_ICONS[status];
-    item.description = description;
-    item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
-    item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${description}` };
-    item.contextValue = `run ${status}`;
-    item.command = { command: 'c3.openEpisodes', title: 'Open episodes', arguments: [node] };
-    return item;
   }
 
   dispose(): void {
@@ -205,55 +201,4 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     // A message stands in the place of the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
   }
-}
-
-function queuedItem({ id, job }: QueuedNode): TreeItem {
-  const item = new TreeItem(job.title, TreeItemCollapsibleState.None);
-  item.id = id;
-  item.iconPath = new ThemeIcon('clock');
-  item.description = 'queued';
-  item.tooltip = `${job.title}\nqueued ${new Date(job.askedAt).toLocaleString()}: it starts when the runs before it have ended`;
-  item.accessibilityInformation = { label: `${job.title}, queued` };
-  item.contextValue = 'queued';
-  return item;
-}
-
-function roundItem(node: RoundNode): TreeItem {
-  const item = new TreeItem(node.label, node.episodes === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
-  item.id = node.id;
-  item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
-  item.description = roundDescription(node);
-  item.accessibilityInformation = { label: `${node.label}, ${roundDescription(node)}` };
-  item.contextValue = node.episodes === 0 ? 'round empty' : 'round';
-  return item;
-}
-
-function episodeItem(node: EpisodeNode): TreeItem {
-  const { episode } = node;
-  const item = new TreeItem(episodeLabel(episode), TreeItemCollapsibleState.None);
-  item.id = node.id;
-  item.iconPath = episodeIcon(episode.return);
-  item.description = oneLine(node.text);
-  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
-  item.accessibilityInformation = { label: `${episodeReturn(episode.return)}: ${episodeLabel(episode)}` };
-  item.contextValue = 'episode';
-  item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
-  return item;
-}
-
-function episodeIcon(value: number | null): ThemeIcon {
-  if (value === null) return new ThemeIcon('circle-slash', new ThemeColor('disabledForeground'));
-  if (value >= 1) return new ThemeIcon('check', new ThemeColor('testing.iconPassed'));
-  if (value <= 0) return new ThemeIcon('close', new ThemeColor('testing.iconFailed'));
-  return new ThemeIcon('circle-outline');
-}
-
-function moreItem(node: MoreNode): TreeItem {
-  const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
-  item.id = node.id;
-  item.iconPath = new ThemeIcon('ellipsis');
-  item.description = `${String(node.left)} left`;
-  item.accessibilityInformation = { label: `Load more, ${String(node.left)} left` };
-  item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
-  return item;
 }

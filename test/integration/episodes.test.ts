@@ -1,5 +1,6 @@
 /** The episodes panel: a run's problems by mouse and by keyboard, filtered, saved, searched, after a reload, while the run grows, and as text whatever they say. */
 import assert from 'node:assert/strict';
+import { utimes } from 'node:fs/promises';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { Interval, RunSummary } from '../../src/shared/records.ts';
 import { openStoreForWriting } from '../../src/store/writer.ts';
@@ -126,6 +127,40 @@ scenario('Enter right after a search opens what the search finds, not what was l
   await listed(panel, '1 of 40 problems');
   await panel.getByRole('searchbox', { name: 'Search questions, messages and metadata' }).press('Escape');
   await listed(panel, '40 problems');
+});
+
+scenario('words typed into the search are kept when the keyboard leaves it and a list comes before they were asked for', async (workbench) => {
+  const panel = await openGrid(workbench);
+  const field = panel.getByRole('searchbox', { name: 'Search questions, messages and metadata' });
+  await field.evaluate((element) => {
+    const input = element as HTMLInputElement;
+    input.focus();
+    input.value = 'question:"Problem 12:"';
+    input.dispatchEvent(new Event('input'));
+    input.blur();
+    window.dispatchEvent(new MessageEvent('message', { data: { type: 'classes', classes: { state: 'none', reason: null, names: [] } } }));
+  });
+  await listed(panel, '1 of 40 problems');
+  assert.equal(await field.inputValue(), 'question:"Problem 12:"');
+  await field.press('Escape');
+  await listed(panel, '40 problems');
+});
+
+scenario('a change of the store that changes no run leaves the rows of the side bar as they are drawn', async (workbench) => {
+  const view = await workbench.openView('C3');
+  const buckets = await workbench.openView('C3', 'Buckets');
+  await workbench.treeItem(view, 'Step 1').waitFor();
+  await buckets.getByRole('treeitem').first().waitFor();
+  // The editor makes the buttons of a row anew whenever it draws the row.
+  const buttons = '.monaco-list-row .actions .action-label';
+  const drawnBefore = `${buttons}[data-drawn="before"]`;
+  for (const body of [view, buckets]) await body.locator(buttons).evaluateAll((found) => { for (const element of found) element.setAttribute('data-drawn', 'before'); });
+  const before = await view.locator(drawnBefore).count();
+  assert.ok(before > 2 && await buckets.locator(drawnBefore).count() > 2);
+  const now = new Date();
+  await utimes(storeOf(workbench.folder), now, now);
+  await eventually('the buckets to be drawn anew', async () => (await buckets.locator(drawnBefore).count()) === 0);
+  assert.equal(await view.locator(drawnBefore).count(), before);
 });
 
 scenario('filters, a search and a saved filter stay over a reload with the row that was selected', async (workbench) => {

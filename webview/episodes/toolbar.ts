@@ -92,8 +92,8 @@ export class Toolbar {
     this.sort = sort;
     this.facets = facets ?? this.facets;
     const { total = 0, trained = 0, evaluated = 0, roles = [] } = this.facets ?? {};
-    // What is being typed is newer than what was asked for.
-    if (document.activeElement !== this.field) this.field.value = filter.search;
+    // What is being typed is newer than what was asked for, also where the keyboard has left before it was asked for.
+    if (document.activeElement !== this.field && this.timer === undefined) this.field.value = filter.search;
     fill(this.role, [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])]);
     fill(this.className, [[ANY, 'Any class'], ...withChosen(this.names, filter.className === NOT_CLASSIFIED ? null : filter.className).map((name): Choice => [name, name]), [NOT_CLASSIFIED, 'Not classified']]);
     const counts: Readonly<Record<SplitFilter, number>> = { all: total, train: trained, evaluation: evaluated };
@@ -133,6 +133,7 @@ export class Toolbar {
 
   private ask(): void {
     clearTimeout(this.timer);
+    this.timer = undefined;
     this.events.filter({
       outcome: OUTCOME_FILTERS.find((name) => name === this.outcome.value) ?? 'all',
       verdict: VERDICT_FILTERS.find((name) => name === this.verdict.value) ?? 'all',
