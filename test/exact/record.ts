@@ -1,0 +1,135 @@
+/** What a build computes, down to the bit: the rows and weights of short runs, and what the commands say of them. */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { connect } from '../../src/store/sqlite.ts';
+import { tablesOf, type Row } from '../crash/tables.ts';
+import { run as execute } from '../support/command.ts';
+
+const TEAMS = ['arithmetic', 'python'] as const;
+const METHODS = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
+const SEEDS = [0, 1] as const;
+const STEPS = 6;
+/** Short evaluations: every step of the way is taken, and the time goes into training. */
+const EVALUATED = 64;
+
+/** One run to make. */
+export interface Case {
+  readonly name: string;
+  readonly config: string;
+}
+
+/** All of one table that does not depend on the clock: a hash of each column, by its name. */
+export type TableHashes = Readonly<Record<string, string>>;
+
+/** What one run came to. */
+export interface Outcome {
+  /** Hash of the weights of each snapshot, in order. */
+  readonly weights: readonly string[];
+  readonly files: Readonly<Record<string, string>>;
+  readonly tables: Readonly<Record<string, TableHashes>>;
+  /** Hashes of what the commands print, by command. */
+  readonly answers: Readonly<Record<string, string>>;
+}
+
+const outcome = z.object({
+  weights: z.array(z.string()),
+  files: z.record(z.string(), z.string()),
+  tables: z.record(z.string(), z.record(z.string(), z.string())),
+  answers: z.record(z.string(), z.string()),
+});
+
+/** A record as `compare.ts --save` writes it. */
+export const recordSchema = z.record(z.string(), outcome);
+
+/** Every method with both bundled teams and two seeds, and adapters on a model that is not bundled. @param golden the folder of a small checkpoint */
+export function cases(golden: string): Case[] {
+  const bundled = TEAMS.flatMap((team) => METHODS.flatMap((method) => SEEDS.map((seed): Case => ({
+    name: `${team} ${method} ${String(seed)}`,
+    config: configuration(team, method, seed, ''),
+  }))));
+  const adapter = `model: ${golden}\nadapter: {rank: 4, alpha: 8, per: role}\nsampling: {max_new_tokens: 12}\n`;
+  return [...bundled, { name: 'adapter c3 0', config: configuration('arithmetic', 'c3', 0, adapter) }];
+}
+
+function configuration(task: string, method: string, seed: number, more: string): string {
+  const evaluation = `evaluation: {instances: ${String(EVALUATED)}}`;
+  return `title: Exact\ntask: {name: ${task}}\nmethod: ${method}\nseed: ${String(seed)}\nsteps: ${String(STEPS)}\n${evaluation}\n${more}`;
+}
+
+/**
+ * Makes one run with the command line of a checkout that is built.
+ * @param folder new, for the run's store and snapshots; removed afterwards
+ */
+export async function record(checkout: string, { config }: Case, folder: string): Promise<Outcome> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'exact.c3.yaml'), config);
+  const c3 = (...args: readonly string[]): Promise<string> =>
+    execute(process.execPath, [join(checkout, 'dist', 'cli.js'), ...args, '--json'], { cwd: folder, all: true });
+  try {
+    const made = documentIn(await c3('run', 'exact.c3.yaml'));
+    const { run } = z.object({ run: z.string() }).parse(JSON.parse(made));
+    const names = { [run]: 'RUN', [folder]: 'FOLDER', [checkout]: 'CHECKOUT' };
+    const store = join(folder, '.c3', 'c3.sqlite');
+    const answers: Record<string, string> = {};
+    const message = firstMessage(store);
+    if (message !== null) answers['replay'] = hash(named(documentIn(await c3('replay', String(message), '--alternatives', '2', '--replays', '2')), names));
+    const tables = read(store, names);
+    for (const command of ['diagnose', 'taxonomy', 'verify']) {
+      answers[command] = hash(named(documentIn(await c3(command, '--run', run)), names));
+    }
+    return { ...tables, files: await hashesOf(join(folder, '.c3', 'snapshots')), answers };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What stands on the standard output; progress goes before it. */
+function documentIn(output: string): string {
+  return output.slice(output.search(/^\{/mu));
+}
+
+/** The first message that was trained on; null where none was. */
+function firstMessage(store: string): number | null {
+  const db = connect(store, 'read');
+  try {
+    return db.prepare<[], number | null>("SELECT min(id) FROM decision WHERE phase = 'train'").pluck().get() ?? null;
+  } finally {
+    db.close();
+  }
+}
+
+function read(store: string, names: Readonly<Record<string, string>>): Pick<Outcome, 'weights' | 'tables'> {
+  const db = connect(store, 'read');
+  try {
+    const rows = tablesOf(db, names);
+    const weights = (rows['snapshot'] ?? []).map((row) => String(row['weights']));
+    // What the search index holds depends on its transactions; what it finds does not.
+    const compared = Object.entries(rows).filter(([table]) => !table.startsWith('message_search'));
+    return { weights, tables: Object.fromEntries(compared.map(([table, of]) => [table, columnHashes(of)])) };
+  } finally {
+    db.close();
+  }
+}
+
+/** By column, so that a store with one more column is equal in all others. */
+function columnHashes(rows: readonly Row[]): TableHashes {
+  const columns = Object.keys(rows[0] ?? {});
+  return Object.fromEntries(columns.map((column) => [column, hash(JSON.stringify(rows.map((row) => row[column])))]));
+}
+
+/** Weights as they lie in files, checkpoints with the optimizer among them. */
+async function hashesOf(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder).catch(() => [])).sort();
+  const hashes = names.map(async (name) => [name.replace(/c3-\d+-[0-9a-f]+/u, 'RUN'), hash(await readFile(join(folder, name)))]);
+  return Object.fromEntries(await Promise.all(hashes)) as Record<string, string>;
+}
+
+function named(text: string, names: Readonly<Record<string, string>>): string {
+  return Object.entries(names).reduce((all, [name, word]) => all.replaceAll(name, word), text);
+}
+
+function hash(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
