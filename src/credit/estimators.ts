@@ -1,31 +1,68 @@
-/** Every estimator by its name, with the interval that its baseline allows. One file beside this holds each formula. */
-import { C3Error } from '../shared/errors.ts';
+/** Every estimator by its name, and the credits of a group by any of them. The table is the only list of estimators. */
+import { C3Error, nearestName } from '../shared/errors.ts';
 import type { Credit } from '../shared/records.ts';
-import { aggregate, unmasked, type Aggregate, type Estimate } from './aggregate.ts';
-import { creditBucket, estimate, type CreditInput } from './creditBucket.ts';
-import { differenceInterval, meanInterval, weightedDifferenceInterval, type DifferenceInterval } from './interval.ts';
-import { samplesOfOthers, type Sample } from './leftOut.ts';
-import { episodeLeaveOneOut, episodeMean } from './magrpo.ts';
-import { againstValue } from './mappo.ts';
-import { valueAssisted, valueOnly, type ValuedAlternative } from './valueAssisted.ts';
+import { oneLine } from '../shared/oneLine.ts';
+import { aggregate, unmasked, type Estimate } from './aggregate.ts';
+import type { CreditGroup, Estimator } from './estimator.ts';
+import { fullMean } from './estimators/fullMean.ts';
+import { loo } from './estimators/loo.ts';
+import { magrpo } from './estimators/magrpo.ts';
+import { magrpoRloo } from './estimators/magrpoRloo.ts';
+import { mappo } from './estimators/mappo.ts';
+import { valueAssisted } from './estimators/valueAssisted.ts';
+import { valueOnly } from './estimators/valueOnly.ts';
+import { samplesOfOthers } from './leftOut.ts';
+
+export type { CreditGroup, CreditInput, Estimator } from './estimator.ts';
+
+/** In the order in which they are listed to users. */
+const TABLE = [
+  loo,
+  fullMean,
+  magrpo,
+  magrpoRloo,
+  mappo,
+  valueAssisted,
+  valueOnly,
+] as const satisfies readonly Estimator[];
+
+type Row = (typeof TABLE)[number];
+export type CreditEstimator = Row['name'];
+/** Those that `credit.estimator` of a configuration may name. */
+export type ConfigurableEstimator = Extract<Row, { readonly configurable: true }>['name'];
+
+export const ESTIMATORS: readonly (Estimator & { readonly name: CreditEstimator })[] = TABLE;
+export const CREDIT_ESTIMATORS: readonly CreditEstimator[] = TABLE.map(({ name }) => name);
+export const CONFIGURABLE_ESTIMATORS: readonly (Estimator & { readonly name: ConfigurableEstimator })[] = TABLE.filter(
+  (row) => row.configurable,
+);
+
+/** The estimator of a name; null where this version has none of it. */
+export const findEstimator = (name: string): (Estimator & { readonly name: CreditEstimator }) | null =>
+  ESTIMATORS.find((row) => row.name === name) ?? null;
 
 /**
- * loo: C3. full_mean: C3 without leave-one-out. magrpo, magrpo_rloo: whole episodes against their group, every return an episode.
- * mappo: against the context's value. value_assisted, value_only: C3 with, or only, a value of each alternative.
+ * The estimator of a name, be it from a store or a file.
+ * @throws C3Error('input') for a name that this version does not know
  */
-export const CREDIT_ESTIMATORS = ['loo', 'full_mean', 'magrpo', 'magrpo_rloo', 'mappo', 'value_assisted', 'value_only'] as const;
-export type CreditEstimator = (typeof CREDIT_ESTIMATORS)[number];
+export function estimatorNamed(name: string): Estimator & { readonly name: CreditEstimator } {
+  const found = findEstimator(name);
+  if (found !== null) return found;
+  const nearest = nearestName(name, CREDIT_ESTIMATORS);
+  const hint = nearest === undefined ? `known are ${CREDIT_ESTIMATORS.join(', ')}` : `did you mean ${nearest}?`;
+  throw new C3Error(
+    'input',
+    `The credit estimator ${JSON.stringify(oneLine(name, 40))} is not known here; ${hint}${hint.endsWith('?') ? '' : '.'}`,
+  );
+}
 
-/** Alternatives of one context, or episodes of one instance, with what learned values some estimators take. */
-export interface CreditGroup {
-  readonly alternatives: readonly (CreditInput & {
-    /** q(h, a_j), for value_assisted and value_only. */
-    readonly value?: number | undefined;
-  })[];
-  /** V(h), for mappo. */
-  readonly value?: number | undefined;
-  /** The weight of the values in value_assisted; 1, the published default, unless given. */
-  readonly alpha?: number | undefined;
+/**
+ * The estimator by which diagnostics of single contexts call one's credit: its own, where they read what was stored,
+ * else the formula that they compute.
+ */
+export function contextEstimatorOf(name: CreditEstimator): CreditEstimator {
+  const { diagnosed } = estimatorNamed(name);
+  return diagnosed === 'stored' ? name : diagnosed;
 }
 
 /**
@@ -34,87 +71,44 @@ export interface CreditGroup {
  * @throws C3Error('input') for a value that the estimator needs and does not find, or a number that is not finite
  */
 export function estimateGroup(group: CreditGroup, estimator: CreditEstimator): (Estimate | null)[] {
-  const aggregates = group.alternatives.map(({ returns }) => aggregate(returns));
-  switch (estimator) {
-    case 'loo':
-    case 'full_mean':
-      return estimate(aggregates, estimator);
-    case 'magrpo':
-      return episodeMean(aggregates);
-    case 'magrpo_rloo':
-      return episodeLeaveOneOut(aggregates);
-    case 'mappo':
-      return againstValue(aggregates, contextValue(group));
-    case 'value_assisted':
-      return valueAssisted(valued(group, aggregates), group.alpha ?? 1);
-    case 'value_only':
-      return valueOnly(valued(group, aggregates)).map((found, index) => ((aggregates[index]?.count ?? 0) === 0 ? null : found));
-  }
+  return estimatorNamed(estimator).estimate(
+    group.alternatives.map(({ returns }) => aggregate(returns)),
+    group,
+  );
 }
 
 /**
- * The credits of a group with interval, n and cost; loo and full_mean as creditBucket gives them.
+ * The credits of a group with interval, n and cost.
  *
- * magrpo and magrpo_rloo are the difference between an alternative's episodes and the others' times (C - c_j) / C and (C - c_j) / (C - 1),
- * and so are its bounds. Against a learned value, which is taken as known, the interval is that of the alternative's mean return, shifted;
- * value_assisted lies between that and leave-one-out. value_only holds no return, so its interval cannot be estimated.
+ * n and evaluatorCalls are those of the whole group, since all of it is behind each credit. A lone alternative that is
+ * compared with others has credit 0 and no interval.
  * @returns in order; null for an alternative without an unmasked return
- * @throws C3Error('input') as estimateGroup and creditBucket do
+ * @throws C3Error('input') as estimateGroup, for a return beyond MAX_RETURN or a wrong number of calls
  */
 export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Credit | null)[] {
-  if (estimator === 'loo' || estimator === 'full_mean') return creditBucket(group.alternatives, estimator);
-  // For its check of the calls, and what they and the returns come to.
-  const [shared] = creditBucket(group.alternatives, 'loo').filter((credit) => credit !== null);
+  const { bounds } = estimatorNamed(estimator);
   const samples = group.alternatives.map(({ returns }) => unmasked(returns));
+  const n = samples.reduce((total, sample) => total + sample.length, 0);
+  const evaluatorCalls = group.alternatives.reduce(
+    (total, { evaluatorCalls: calls }) => total + checkedCalls(calls),
+    0,
+  );
+  const estimates = estimateGroup(group, estimator);
   const others = samplesOfOthers(samples);
-  return estimateGroup(group, estimator).map((found, index) => {
-    if (found === null || shared === undefined) return null;
-    const { low, high, method } = boundsOf(found.credit, samples[index] ?? [], others[index] ?? [], estimator, group.alpha ?? 1);
-    return { estimator, value: found.credit, low, high, n: shared.n, evaluatorCalls: shared.evaluatorCalls, interval: method };
+  return estimates.map((found, index) => {
+    if (found === null) return null;
+    const { low, high, method } = bounds({
+      credit: found.credit,
+      own: samples[index] ?? [],
+      others: others[index] ?? [],
+      group,
+    });
+    return { estimator, value: found.credit, low, high, n, evaluatorCalls, interval: method };
   });
 }
 
-type Bounds = Pick<DifferenceInterval, 'low' | 'high' | 'method'>;
-
-const NO_BOUNDS: Bounds = { low: null, high: null, method: 'none' };
-
-function boundsOf(credit: number, own: readonly number[], others: Sample, estimator: Exclude<CreditEstimator, 'loo' | 'full_mean'>, alpha: number): Bounds {
-  const n = 'n' in others ? others.n : others.length;
-  switch (estimator) {
-    case 'magrpo':
-      return scaled(differenceInterval(own, others), n / (own.length + n));
-    case 'magrpo_rloo':
-      return scaled(differenceInterval(own, others), n / (own.length + n - 1));
-    case 'mappo':
-      return shifted(meanInterval(own), credit);
-    case 'value_assisted':
-      return shifted(weightedDifferenceInterval(own, others, 1 - alpha), credit);
-    case 'value_only':
-      return NO_BOUNDS;
-  }
-}
-
-function scaled(interval: DifferenceInterval | null, factor: number): Bounds {
-  if (interval === null || interval.low === null || interval.high === null) return NO_BOUNDS;
-  return { low: interval.low * factor, high: interval.high * factor, method: interval.method };
-}
-
-/** The interval about the credit instead of about its own value. */
-function shifted(interval: DifferenceInterval | null, credit: number): Bounds {
-  if (interval === null || interval.low === null || interval.high === null) return NO_BOUNDS;
-  const by = credit - interval.value;
-  return { low: interval.low + by, high: interval.high + by, method: interval.method };
-}
-
-function contextValue({ value }: CreditGroup): number {
-  if (value === undefined) throw new C3Error('input', 'mappo needs the value of the context: give "value" beside "alternatives".');
-  return value;
-}
-
-function valued({ alternatives }: CreditGroup, aggregates: readonly Aggregate[]): ValuedAlternative[] {
-  return alternatives.map(({ value }, index) => {
-    if (value === undefined) throw new C3Error('input', `Alternative ${index} has no value, which value_assisted and value_only need; give "value" beside its "returns".`);
-    const { mean, count } = aggregates[index] ?? { mean: null, count: 0 };
-    return { mean, count, value };
-  });
+function checkedCalls(calls: number): number {
+  if (!Number.isSafeInteger(calls) || calls < 0)
+    throw new C3Error('input', `An alternative cost ${calls} evaluator calls; give a whole number of at least 0.`);
+  return calls;
 }

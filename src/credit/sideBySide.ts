@@ -4,8 +4,11 @@ import type { Headline } from '../shared/headline.ts';
 import type { Credit } from '../shared/records.ts';
 import { unmasked } from './aggregate.ts';
 import { bettingInterval } from './betting.ts';
-import type { CreditInput } from './creditBucket.ts';
+import type { CreditInput } from './estimator.ts';
 import type { BucketEvidence } from './pairing.ts';
+
+/** What removing a message says; it compares two messages of a bucket and is no estimator of a group. */
+export const REMOVAL = { name: 'remove', label: 'remove (empty message)' } as const;
 
 export interface ComparedAlternative extends CreditInput {
   readonly decision: number;
@@ -51,7 +54,7 @@ export function removal(pairs: readonly RemovalPair[]): Credit | null {
   if (cells.length === 0) return null;
   const value = cells.reduce((sum, cell) => sum + cell, 0) / cells.length;
   const evaluatorCalls = pairs.reduce((sum, { kept, emptied }) => sum + kept.evaluatorCalls + emptied.evaluatorCalls, 0);
-  const base = { estimator: 'remove', value, n: 2 * cells.length, evaluatorCalls };
+  const base = { estimator: REMOVAL.name, value, n: 2 * cells.length, evaluatorCalls };
   const span = spanOf(pairs);
   if (cells.some((cell) => Math.abs(cell) > span)) return { ...base, low: null, high: null, interval: 'none' };
   const { low, high } = bettingInterval(evidence, span);
@@ -89,7 +92,10 @@ export function sideBySide(message: number, headline: Headline | null, buckets: 
   const alone = 'no other message was sampled in its place and continued to a return';
   return [
     estimateOf('replace', compared.at(-1)?.id, replaced, alone),
-    estimateOf('remove', removals.at(-1)?.id, removal(removals), empty ? 'the message is empty already' : 'it was not replayed with nothing in its place'),
+    {
+      ...estimateOf('remove', removals.at(-1)?.id, removal(removals), empty ? 'the message is empty already' : 'it was not replayed with nothing in its place'),
+      measurable: !empty,
+    },
     estimateOf('fullMean', compared.at(-1)?.id, replaced === null ? null : fullMean(replaced, compared), alone),
   ];
 }
@@ -108,5 +114,6 @@ function fullMean(headline: Headline, buckets: readonly { readonly own: Compared
 }
 
 function estimateOf(name: EstimateName, bucket: number | undefined, credit: Credit | null, reason: string): MessageEstimate {
-  return credit === null ? { name, bucket: null, credit: null, reason } : { name, bucket: bucket ?? null, credit, reason: null };
+  const measured = credit === null ? { bucket: null, credit: null, reason } : { bucket: bucket ?? null, credit, reason: null };
+  return { name, ...measured, measurable: true };
 }

@@ -1,6 +1,5 @@
 /** What the diagnostics are computed on: the alternatives of one context, those that are credited and those that only tell its value. */
-import { aggregate, type Aggregate } from '../credit/aggregate.ts';
-import { estimate, type ContextEstimator } from '../credit/creditBucket.ts';
+import { estimateGroup, estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 
 export interface DiagnosticAlternative {
   readonly text: string;
@@ -9,7 +8,7 @@ export interface DiagnosticAlternative {
   /** What the next teammate said in each replay, where one follows. */
   readonly next: readonly string[];
   readonly evaluatorCalls: number;
-  /** Its stored credit by mappo, against the value of the context, which is in no return; null where there is none. */
+  /** Its stored credit, where its estimator's baseline is in no return; null where there is none. */
   readonly credit: number | null;
 }
 
@@ -42,12 +41,9 @@ export function valueSamplesOf({ alternatives, valueFrom, valueCount }: Diagnost
  * The credit of each credited alternative, in order; null without a return, or where it must be stored and is not.
  * @throws C3Error('input') for a return that is not finite
  */
-export function creditsOf(bucket: DiagnosticBucket, estimator: ContextEstimator): (number | null)[] {
+export function creditsOf(bucket: DiagnosticBucket, estimator: CreditEstimator): (number | null)[] {
   const credited = creditedOf(bucket);
-  if (estimator === 'mappo') return credited.map(({ credit }) => credit);
-  return estimate(aggregatesOf(credited), estimator).map((found) => found?.credit ?? null);
-}
-
-function aggregatesOf(alternatives: readonly DiagnosticAlternative[]): Aggregate[] {
-  return alternatives.map(({ returns }) => aggregate(returns));
+  const { diagnosed } = estimatorNamed(estimator);
+  if (diagnosed === 'stored') return credited.map(({ credit }) => credit);
+  return estimateGroup({ alternatives: credited }, diagnosed).map((found) => found?.credit ?? null);
 }

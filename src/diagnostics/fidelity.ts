@@ -1,6 +1,6 @@
 /** Fidelity: how well credit ranks messages by what they are worth (C3 appendix I; reference section 8.3). */
 import { unmasked } from '../credit/aggregate.ts';
-import type { ContextEstimator } from '../credit/creditBucket.ts';
+import { estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../shared/records.ts';
 import { bootstrap } from './bootstrap.ts';
 import { creditedOf, valueSamplesOf, type DiagnosticAlternative, type DiagnosticBucket } from './bucket.ts';
@@ -36,7 +36,7 @@ const TOO_FEW = 'Fewer than two pairs of a credit and its target.';
  * The interval is a bootstrap over contexts, whose alternatives are drawn together.
  * @throws C3Error('input') for a return that is not finite
  */
-export function fidelity(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator, seed = 0): Fidelity {
+export function fidelity(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, seed = 0): Fidelity {
   const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, 'samples') ?? []);
   const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
   const counts = { real: reals.length, all: contexts.reduce((total, { all }) => total + all.length, 0) };
@@ -44,7 +44,7 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Contex
     real: bootstrap(reals, (drawn) => spearman(drawn), seed),
     all: bootstrap(contexts, (drawn) => spearman(drawn.flatMap(({ all }) => all)), seed, ({ all }) => all.length),
   };
-  const degenerate = found.all !== null ? null : contexts.length === 0 ? NO_VALUE_SAMPLES : counts.all === 0 && estimator === 'mappo' ? NO_STORED_CREDIT : counts.all < 2 ? TOO_FEW : CONSTANT;
+  const degenerate = found.all !== null ? null : contexts.length === 0 ? NO_VALUE_SAMPLES : counts.all === 0 && estimatorNamed(estimator).diagnosed === 'stored' ? NO_STORED_CREDIT : counts.all < 2 ? TOO_FEW : CONSTANT;
   return { ...found, degenerate, pairs: counts, withoutValue: buckets.length - contexts.length };
 }
 
@@ -53,14 +53,15 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Contex
  * from the credited alternatives themselves; 0 where it is not defined. Without value samples it is 1 by construction.
  * @returns real is null where a bucket's real action is not among the credited ones, which the published code refuses
  */
-export function publishedFidelity(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator, valueSamples: boolean): { readonly real: number | null; readonly all: number } {
+export function publishedFidelity(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, valueSamples: boolean): { readonly real: number | null; readonly all: number } {
   const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, valueSamples ? 'published' : 'credited') ?? []);
   const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
   return { real: reals.length < contexts.length ? null : (spearman(reals) ?? 0), all: spearman(contexts.flatMap(({ all }) => all)) ?? 0 };
 }
 
 /** @param source `samples`: V from value samples or not at all; `credited`: from the alternatives themselves; `published`: from samples, else from the alternatives */
-function pairsOf(bucket: DiagnosticBucket, estimator: ContextEstimator, source: 'samples' | 'credited' | 'published'): ContextPairs | null {
+function pairsOf(bucket: DiagnosticBucket, estimator: CreditEstimator, source: 'samples' | 'credited' | 'published'): ContextPairs | null {
+  const { diagnosed } = estimatorNamed(estimator);
   const alternatives = creditedOf(bucket);
   const credited = alternatives.map(measure);
   const known = credited.filter((one) => one !== null);
@@ -70,10 +71,10 @@ function pairsOf(bucket: DiagnosticBucket, estimator: ContextEstimator, source: 
   if (value === null || own === null) return null;
   const total = { weight: pairwiseSum(known.map(({ weight }) => weight)), weighted: pairwiseSum(known.map(({ weight, mean }) => weight * mean)) };
   const creditOf = (one: Measured, { credit }: DiagnosticAlternative): number | null => {
-    if (estimator === 'mappo') return credit;
+    if (diagnosed === 'stored') return credit;
     const others = total.weight - one.weight;
     const leftOut = others > 0 ? (total.weighted - one.weight * one.mean) / others : one.mean;
-    return one.mean - (estimator === 'loo' ? leftOut : own);
+    return one.mean - (diagnosed === 'loo' ? leftOut : own);
   };
   const pairs = alternatives.map((alternative, index): Pair | null => {
     const one = credited[index] ?? null;

@@ -1,7 +1,7 @@
 /** Does credit come out the same twice? Split-half reliability and the law of its noise (reference section 10, noise law, and 12). */
 import { openStream, uniform } from '../credit/counter.ts';
 import { hasSpread, mean, populationVariance, squaredDeviations } from '../credit/describe.ts';
-import { leaveOneOut } from '../credit/loo.ts';
+import { leaveOneOut } from '../credit/estimators/loo.ts';
 import { unmasked } from '../credit/aggregate.ts';
 import type { Interval } from '../shared/records.ts';
 import { bootstrap, bootstrapMean } from './bootstrap.ts';

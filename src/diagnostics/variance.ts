@@ -1,5 +1,5 @@
 /** Within-context variance of credit (C3 section 5.4, figure 4; reference section 8.3). */
-import type { ContextEstimator } from '../credit/creditBucket.ts';
+import type { CreditEstimator } from '../credit/estimators.ts';
 import { mean, populationVariance, sampleVariance } from '../credit/describe.ts';
 import type { Interval } from '../shared/records.ts';
 import { bootstrapMean } from './bootstrap.ts';
@@ -23,14 +23,14 @@ export interface WithinContextVariance {
  * @returns null for fewer than two alternatives with a credit
  * @throws C3Error('input') for a return that is not finite
  */
-export function contextVariance(bucket: DiagnosticBucket, estimator: ContextEstimator, kind: VarianceKind = 'population'): number | null {
+export function contextVariance(bucket: DiagnosticBucket, estimator: CreditEstimator, kind: VarianceKind = 'population'): number | null {
   const credits = creditsOf(bucket, estimator).filter((credit) => credit !== null);
   if (credits.length < 2) return null;
   return kind === 'population' ? populationVariance(credits) : sampleVariance(credits);
 }
 
 /** The mean over contexts of contextVariance. */
-export function withinContextVariance(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator, kind: VarianceKind = 'population', seed = 0): WithinContextVariance {
+export function withinContextVariance(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, kind: VarianceKind = 'population', seed = 0): WithinContextVariance {
   const values = buckets.flatMap((bucket) => contextVariance(bucket, estimator, kind) ?? []);
   const deviation = deviationOf(values);
   return {
@@ -42,7 +42,7 @@ export function withinContextVariance(buckets: readonly DiagnosticBucket[], esti
 }
 
 /** As the published code reports it: population variance, a context with fewer than two alternatives counting as 0. Null without contexts. */
-export function publishedVariance(buckets: readonly DiagnosticBucket[], estimator: ContextEstimator): { readonly mean: number; readonly std: number; readonly stderr: number } | null {
+export function publishedVariance(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator): { readonly mean: number; readonly std: number; readonly stderr: number } | null {
   if (buckets.length === 0) return null;
   const values = buckets.map((bucket) => contextVariance(bucket, estimator) ?? 0);
   const std = deviationOf(values) ?? 0;

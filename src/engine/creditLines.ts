@@ -1,6 +1,6 @@
 /** `c3 credit`: JSONL in, JSONL out. */
 import { z } from 'zod';
-import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditEstimator } from '../credit/estimators.ts';
+import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, findEstimator, type CreditEstimator } from '../credit/estimators.ts';
 import { C3Error, nearestName } from '../shared/errors.ts';
 import { inputLines, readLine } from './lineModel.ts';
 
@@ -14,8 +14,8 @@ const FORM = '{"id": ..., "alternatives": [{"returns": [numbers or null]}]}';
 
 /** The estimator that --estimator names. @throws C3Error('input') */
 export function estimatorNamed(name: string | null): CreditEstimator {
-  const found = CREDIT_ESTIMATORS.find((known) => known === name);
-  if (found !== undefined) return found;
+  const found = findEstimator(name ?? '');
+  if (found !== null) return found.name;
   const nearest = nearestName(name ?? '', CREDIT_ESTIMATORS);
   throw new C3Error('input', `c3 credit needs --estimator with one of ${CREDIT_ESTIMATORS.join(', ')}${name === null || nearest === undefined ? '' : `; did you mean ${nearest}?`}.`);
 }

@@ -7,7 +7,7 @@ import { CODE_INFLUENCE, contextInfluences, correctedInfluence, influence, PAPER
 import { noiseLaw, reliability } from '../diagnostics/reliability.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../diagnostics/review.ts';
 import { contextVariance, publishedVariance, withinContextVariance } from '../diagnostics/variance.ts';
-import type { ContextEstimator } from '../credit/creditBucket.ts';
+import { estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 import { extractAnswer } from '../evaluate/math/extract.ts';
 import { OTHER_DISTRIBUTION } from '../shared/continuation.ts';
 import { drawsOf } from '../shared/draws.ts';
@@ -26,7 +26,7 @@ import { newestEvaluations } from './newestEvaluations.ts';
 export interface DiagnoseSettings {
   /** Which buckets; null takes the newest sample where there is one, else what was trained on. */
   readonly origin: BucketOrigin | null;
-  readonly estimator: ContextEstimator;
+  readonly estimator: CreditEstimator;
   readonly protocol: Protocol;
 }
 
@@ -37,7 +37,7 @@ export interface Diagnosis {
   readonly run: string;
   readonly origin: BucketOrigin;
   readonly contexts: number;
-  readonly estimator: ContextEstimator;
+  readonly estimator: CreditEstimator;
   /** Settings of the sample, S, J, c and J_V among them; null where nothing was sampled. */
   readonly sample: unknown;
   readonly fidelity: ReturnType<typeof fidelity> & { readonly published: { readonly withValueSamples: ReturnType<typeof publishedFidelity>; readonly withoutValueSamples: ReturnType<typeof publishedFidelity> } | null };
@@ -84,7 +84,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
   const faithful = fidelity(buckets, estimator);
   if (faithful.degenerate !== null) reasons['fidelity'] = faithful.degenerate;
   const spread = withinContextVariance(buckets, estimator);
-  if (spread.value === null) reasons['variance'] = estimator === 'mappo' ? 'No context has two alternatives with a stored credit.' : 'No context has two credited alternatives with a return.';
+  if (spread.value === null) reasons['variance'] = estimatorNamed(estimator).diagnosed === 'stored' ? 'No context has two alternatives with a stored credit.' : 'No context has two credited alternatives with a return.';
   const moved = influence(buckets, PAPER_INFLUENCE);
   if (moved.value === null) reasons['influence'] = 'No context has two alternatives that another message follows; the last role has none.';
   const accuracies = accuracyOf(store, run, protocol, reasons);
@@ -211,7 +211,7 @@ export function evaluationSamples(store: StoreReader, run: string, iteration: nu
   }
 }
 
-function byRole(buckets: readonly StoredBucket[], estimator: ContextEstimator): Diagnosis['byRole'] {
+function byRole(buckets: readonly StoredBucket[], estimator: CreditEstimator): Diagnosis['byRole'] {
   const roles = [...new Set(buckets.map(({ eventType }) => eventType))];
   return Object.fromEntries(roles.map((role) => {
     const own: readonly DiagnosticBucket[] = buckets.filter(({ eventType }) => eventType === role);
@@ -219,7 +219,7 @@ function byRole(buckets: readonly StoredBucket[], estimator: ContextEstimator): 
   }));
 }
 
-function signalsOf(store: StoreReader, run: string, buckets: readonly StoredBucket[], estimator: ContextEstimator): ReviewSignal[] {
+function signalsOf(store: StoreReader, run: string, buckets: readonly StoredBucket[], estimator: CreditEstimator): ReviewSignal[] {
   const influences = contextInfluences(buckets, PAPER_INFLUENCE);
   const valuesOf = (measure: (bucket: StoredBucket, index: number) => number | null): Parameters<typeof highInfluence>[0] =>
     buckets.flatMap((bucket, index) => {

@@ -1,4 +1,5 @@
 /** Stored buckets as the diagnostics and the exchange take them: alternatives with their returns and what the next teammate said. */
+import { findEstimator } from '../credit/estimators.ts';
 import type { DiagnosticAlternative, DiagnosticBucket } from '../diagnostics/bucket.ts';
 import type { BucketOrigin, BucketView, Message } from '../shared/records.ts';
 import type { DiagnosticRow, StoreReader } from '../store/types.ts';
@@ -44,7 +45,7 @@ function* measured(store: StoreReader, page: readonly (readonly [BucketView, Dia
   for (const [view] of page.filter(([, row]) => row !== null && row.source !== null)) for (const { decision } of view.alternatives) replies.set(decision, store.children(decision).map(({ text }) => text));
   for (const [view, row] of page) {
     const alternatives = view.alternatives.map(({ text, returns, decision, evaluatorCalls, bucketCredit: credit }): DiagnosticAlternative => {
-      return { text, returns, next: replies.get(decision) ?? [], evaluatorCalls, credit: credit?.estimator === 'mappo' ? credit.value : null };
+      return { text, returns, next: replies.get(decision) ?? [], evaluatorCalls, credit: credit !== null && findEstimator(credit.estimator)?.diagnosed === 'stored' ? credit.value : null };
     });
     const original = view.alternatives.findIndex((alternative) => alternative.original);
     yield {

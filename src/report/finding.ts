@@ -1,5 +1,5 @@
 /** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
-import { creditBucket, ESTIMATORS } from '../credit/creditBucket.ts';
+import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
 import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/continuation.ts';
 import { drawsOf } from '../shared/draws.ts';
@@ -114,12 +114,15 @@ function shapeMessages(store: StoreReader, { run, iteration, instance }: BucketV
   return store.outline({ run, phase: 'replay', iteration, instance }).messages.map(({ id }) => id);
 }
 
-/** What was stored of each alternative, the newest of each estimator; leave-one-out and full mean are computed where nothing is stored, two alternatives have a return, and there are not very many. */
+/**
+ * What was stored of each alternative, the newest of each estimator; those that need returns alone are computed where
+ * nothing is stored, two alternatives have a return, and there are not very many.
+ */
 function creditsOf(store: Pick<StoreReader, 'credits'>, { id, alternatives }: BucketView): ReadonlyMap<number, readonly EstimatedCredit[]> {
   const found = new Map<number, Map<string, EstimatedCredit>>(alternatives.map(({ decision }) => [decision, new Map()]));
   if (alternatives.length <= COMPARED && alternatives.filter(({ returns }) => returns.some((value) => value !== null)).length >= 2) {
-    for (const estimator of ESTIMATORS) {
-      for (const [index, credit] of creditBucket(alternatives, estimator).entries()) {
+    for (const { name: estimator } of CONFIGURABLE_ESTIMATORS.filter(({ needs }) => needs === 'returns')) {
+      for (const [index, credit] of creditGroup({ alternatives }, estimator).entries()) {
         if (credit !== null) found.get(alternatives[index]?.decision ?? -1)?.set(estimator, { ...credit, stored: false });
       }
     }

@@ -1,4 +1,6 @@
 /** What the pages of findings and runs have in common, as markup. */
+import { findEstimator } from '../credit/estimators.ts';
+import { REMOVAL } from '../credit/sideBySide.ts';
 import type { Credit, Interval, VerificationMark } from '../shared/records.ts';
 import { bounds, moment } from './page.ts';
 import type { Cost, Excerpt, LeftOut, ReportedRun, Verified } from './types.ts';
@@ -16,8 +18,8 @@ export const beginning = ({ text }: Excerpt, limit = 100): string => (text.trim(
 /** `[−0.10, +0.52]`, or why there is none. */
 export const creditBounds = (credit: Pick<Interval, 'low' | 'high'>): string => bounds(credit, (value) => signed(value)) ?? 'no interval';
 
-export const ESTIMATORS: Readonly<Record<string, string>> = { loo: 'replace (leave-one-out)', full_mean: 'replace (full mean)', remove: 'remove (empty message)' };
-export const estimatorName = ({ estimator }: Pick<Credit, 'estimator'>): string => ESTIMATORS[estimator] ?? escaped(estimator, 40);
+/** An estimator as tables name it; one that this version does not know by its own name. */
+export const estimatorName = ({ estimator }: Pick<Credit, 'estimator'>): string => (estimator === REMOVAL.name ? REMOVAL.label : (findEstimator(estimator)?.label ?? escaped(estimator, 40)));
 
 /** A mark's words, with a sign beside them, so that nothing rests on colour. */
 export function verificationCell(mark: VerificationMark | null): string {

@@ -1,15 +1,20 @@
 /** What one message was worth by each estimator, side by side: what crosses to a page, and the words for it. */
 import type { Credit } from './records.ts';
 
-/** replace: against the other messages sampled in its context, leave-one-out (C3). remove: against nothing said in its place. fullMean: against the mean of all, itself among them. */
-export const ESTIMATES = ['replace', 'remove', 'fullMean'] as const;
-export type EstimateName = (typeof ESTIMATES)[number];
+interface EstimateWords {
+  readonly label: string;
+  readonly detail: string;
+  /** What a button that measures it says; null where measuring another one measures it too. */
+  readonly action: string | null;
+}
 
-export const ESTIMATE_WORDS: Readonly<Record<EstimateName, { readonly label: string; readonly detail: string }>> = {
-  replace: { label: 'Replace', detail: 'Leave-one-out (C3): the mean return with this message less the mean of the other messages sampled in its place. This is its credit everywhere.' },
-  remove: { label: 'Remove', detail: 'The mean return with this message less the mean with nothing said in its place.' },
-  fullMean: { label: 'Full mean', detail: 'The mean return with this message less the mean of all messages sampled in its place, itself among them.' },
-};
+export const ESTIMATE_WORDS = {
+  replace: { label: 'Replace', action: 'Sample others', detail: 'Leave-one-out (C3): the mean return with this message less the mean of the other messages sampled in its place. This is its credit everywhere.' },
+  remove: { label: 'Remove', action: 'Replay the empty message', detail: 'The mean return with this message less the mean with nothing said in its place.' },
+  fullMean: { label: 'Full mean', action: null, detail: 'The mean return with this message less the mean of all messages sampled in its place, itself among them.' },
+} as const satisfies Readonly<Record<string, EstimateWords>>;
+
+export type EstimateName = keyof typeof ESTIMATE_WORDS;
 
 /** One estimator's word on a message, pooled over the buckets of the message's own continuation distribution. */
 export interface MessageEstimate {
@@ -20,4 +25,6 @@ export interface MessageEstimate {
   readonly credit: Credit | null;
   /** Why it was not measured; null where it was. */
   readonly reason: string | null;
+  /** Whether further replays would measure it: an empty message cannot be removed. */
+  readonly measurable: boolean;
 }

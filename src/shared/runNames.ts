@@ -4,10 +4,6 @@
 export const METHOD_NAMES = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
 export type MethodName = (typeof METHOD_NAMES)[number];
 
-/** Estimators of a bucket's credits. */
-export const ESTIMATORS = ['loo', 'full_mean'] as const;
-export type EstimatorName = (typeof ESTIMATORS)[number];
-
 /** Values of `evaluator`. auto: code by its tests; other answers as the task has them. */
 export const EVALUATORS = ['auto', 'answer', 'math', 'math-lenient', 'python', 'python-fraction'] as const;
 export type EvaluatorName = (typeof EVALUATORS)[number];

@@ -1,11 +1,12 @@
 /** The run configuration (`*.c3.yaml`): every key optional, unknown keys and impossible combinations refused by name and line. */
 import { z } from 'zod';
+import { CONFIGURABLE_ESTIMATORS } from '../credit/estimators.ts';
 import type { AdapterStart } from '../runtime/host.ts';
 import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { oneLine } from '../shared/oneLine.ts';
 import type { Sampling } from '../shared/records.ts';
-import { ADAPTER_MODULES, ESTIMATORS, EVALUATORS, METHOD_NAMES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
+import { ADAPTER_MODULES, EVALUATORS, METHOD_NAMES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
 import { parseYaml, yamlValue } from '../shared/yaml.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -30,6 +31,10 @@ export interface KeyMeta {
 
 /** One of some names, each with its meaning: a name without words does not compile. */
 const oneOf = <const Names extends readonly string[]>(names: Names, choices: Readonly<Record<Names[number], string>>) => z.enum(names).meta({ choices } satisfies KeyMeta);
+
+/** One of the names of a table, each with the words of its row. */
+const described = <Name extends string>(rows: readonly { readonly name: Name; readonly words: string }[]) =>
+  z.enum(rows.map(({ name }) => name)).meta({ choices: Object.fromEntries(rows.map(({ name, words }) => [name, words])) } satisfies KeyMeta);
 
 /** A path, or a name that means something of the product's own. */
 const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) => z.string().min(1).meta({ names, choices } satisfies KeyMeta);
@@ -157,11 +162,7 @@ export const configSchema = z.strictObject({
     .describe('How messages are sampled, in training and in sampled evaluations.'),
   credit: z
     .strictObject({
-      estimator: oneOf([...ESTIMATORS, 'value_assisted'], {
-        loo: 'Leave-one-out: the baseline is the mean of the other alternatives.',
-        full_mean: 'The baseline is the mean of all alternatives, the own one among them.',
-        value_assisted: 'Leave-one-out with a baseline that is in part what the value head says of the other alternatives.',
-      })
+      estimator: described(CONFIGURABLE_ESTIMATORS)
         .default('loo')
         .describe('The baseline that method c3 measures a message against; the other methods bring their own.'),
       alpha: share.default(1).describe('The weight of the values in `estimator: value_assisted`.'),

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditGroup } from '../../src/credit/estimators.ts';
 import { headlinesOf } from '../../src/credit/headline.ts';
-import { leaveOneOut } from '../../src/credit/loo.ts';
+import { leaveOneOut } from '../../src/credit/estimators/loo.ts';
 import { creditLines } from '../../src/engine/creditLines.ts';
 import type { CreditPool } from '../../src/shared/creditPool.ts';
 import { C3Error } from '../../src/shared/errors.ts';

@@ -5,9 +5,6 @@ import { focusedIn, h, replace } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';
 import { term } from '../common/term.ts';
 
-/** What measures an estimate, and how that is said on a button. */
-const ACTIONS: Readonly<Record<EstimateName, string>> = { replace: 'Sample others', remove: 'Replay the empty message', fullMean: 'Sample others' };
-
 export interface EstimateEvents {
   /** Measure an estimate; null where replays cannot be asked for. */
   readonly measure: ((name: EstimateName) => void) | null;
@@ -40,10 +37,10 @@ export class EstimatesView {
     if (held) this.body.querySelector<HTMLElement>('button')?.focus();
   }
 
-  private row({ name, credit, bucket, reason }: MessageEstimate): HTMLElement {
-    const { label, detail } = ESTIMATE_WORDS[name];
+  private row({ name, credit, bucket, reason, measurable }: MessageEstimate): HTMLElement {
+    const { label, detail, action } = ESTIMATE_WORDS[name];
     const head = h('th', { scope: 'row', title: detail }, label);
-    if (credit === null) return h('tr', {}, head, h('td', { colspan: 4, class: 'missing' }, h('span', { class: 'muted' }, `${NOT_MEASURED}: ${reason ?? ''} `), this.action(name, reason)));
+    if (credit === null) return h('tr', {}, head, h('td', { colspan: 4, class: 'missing' }, h('span', { class: 'muted' }, `${NOT_MEASURED}: ${reason ?? ''} `), measurable ? this.button(name, action) : null));
     return h(
       'tr',
       { title: `From bucket ${String(bucket)}, ${credit.interval === 'none' ? 'no interval' : `${credit.interval} interval`}` },
@@ -55,11 +52,10 @@ export class EstimatesView {
     );
   }
 
-  private action(name: EstimateName, reason: string | null): HTMLElement | null {
+  private button(name: EstimateName, action: string | null): HTMLElement | null {
     const { measure } = this.events;
-    // The full mean comes with the replacement: one button is enough.
-    if (measure === null || name === 'fullMean' || reason?.includes('already') === true) return null;
-    const button = h('button', { class: 'link', type: 'button' }, ACTIONS[name]);
+    if (measure === null || action === null) return null;
+    const button = h('button', { class: 'link', type: 'button' }, action);
     button.addEventListener('click', () => { measure(name); });
     return button;
   }

@@ -1,5 +1,5 @@
 /** The methods by the names that configurations give them. */
-import type { ContextEstimator } from '../../credit/creditBucket.ts';
+import { contextEstimatorOf, type CreditEstimator } from '../../credit/estimators.ts';
 import { callsOfFanout } from '../../replay/tree.ts';
 import type { MethodName } from '../../shared/runNames.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -27,10 +27,8 @@ export function callsPerInstance(settings: MethodSettings & { readonly method: M
 export const judgesStates = (settings: MethodSettings & { readonly method: MethodName }): boolean => methodNamed(settings.method).judged(settings) === 'state';
 
 /** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return; MAPPO's is no return, so its credits are stored. */
-export function contextEstimator(settings: MethodSettings & { readonly method: MethodName }): ContextEstimator {
-  const estimator = methodNamed(settings.method).estimator(settings);
-  if (estimator === 'mappo') return estimator;
-  return estimator === 'loo' || estimator === 'value_assisted' ? 'loo' : 'full_mean';
+export function contextEstimator(settings: MethodSettings & { readonly method: MethodName }): CreditEstimator {
+  return contextEstimatorOf(methodNamed(settings.method).estimator(settings));
 }
 
 /** What a user who compares methods should know of a configuration, one line each. */

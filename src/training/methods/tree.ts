@@ -1,5 +1,5 @@
 /** What C3 and its ablation share: the configured fan-out as a tree, each message compared with the others of its context. */
-import type { CreditEstimator } from '../../credit/estimators.ts';
+import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { callsOfFanout, type TreeNode } from '../../replay/tree.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { comparedCredits, type Method, type MethodSettings } from './method.ts';
@@ -11,7 +11,7 @@ export const treeMethod = (estimator: (settings: MethodSettings) => CreditEstima
   commonRandomNumbers: ({ credit }) => credit.common_random_numbers,
   estimator,
   compared: 'context',
-  judged: (settings) => (estimator(settings) === 'value_assisted' ? 'message' : null),
+  judged: (settings) => (estimatorNamed(estimator(settings)).needs === 'alternative values' ? 'message' : null),
   credits: (_, settings, values) => (alternatives, siblings) =>
     comparedCredits(alternatives.map((alternative, index) => ({ ...alternative, value: valueOf(values, siblings[index]) })), estimator(settings), settings.credit.alpha),
 });

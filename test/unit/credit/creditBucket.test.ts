@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { creditBucket, type CreditInput } from '../../../src/credit/creditBucket.ts';
+import { creditGroup, type CreditInput } from '../../../src/credit/estimators.ts';
 import { newcombe, welch } from '../../../src/credit/interval.ts';
 
 const bucket = (...returns: (number | null)[][]): CreditInput[] => returns.map((one) => ({ returns: one, evaluatorCalls: one.length }));
@@ -12,7 +12,7 @@ function near(actual: number | null | undefined, expected: number | null | undef
 
 describe('creditBucket', () => {
   it('gives value, Newcombe interval, n and calls of the whole bucket', () => {
-    const [first, second, third] = creditBucket(bucket([1, 0], [1], [0, 0, 0]), 'loo');
+    const [first, second, third] = creditGroup({ alternatives: bucket([1, 0], [1], [0, 0, 0]) }, 'loo');
     near(first?.value, 0.25);
     near(second?.value, 0.8);
     near(third?.value, -2 / 3);
@@ -26,8 +26,8 @@ describe('creditBucket', () => {
   });
 
   it('scales the full-mean interval with the credit', () => {
-    const loo = creditBucket(bucket([1, 0], [1], [0, 0, 0]), 'loo');
-    const full = creditBucket(bucket([1, 0], [1], [0, 0, 0]), 'full_mean');
+    const loo = creditGroup({ alternatives: bucket([1, 0], [1], [0, 0, 0]) }, 'loo');
+    const full = creditGroup({ alternatives: bucket([1, 0], [1], [0, 0, 0]) }, 'full_mean');
     for (const [index, share] of [4 / 6, 5 / 6, 3 / 6].entries()) {
       near(full[index]?.value, (loo[index]?.value ?? 0) * share);
       near(full[index]?.low, (loo[index]?.low ?? 0) * share);
@@ -40,7 +40,7 @@ describe('creditBucket', () => {
     for (let code = 0; code < 3 ** 6; code++) {
       const digits = Array.from({ length: 6 }, (_, place) => Math.floor(code / 3 ** place) % 3).map((digit) => (digit === 2 ? null : digit));
       for (const estimator of ['loo', 'full_mean'] as const) {
-        for (const credit of creditBucket(bucket(digits.slice(0, 2), digits.slice(2, 3), digits.slice(3)), estimator)) {
+        for (const credit of creditGroup({ alternatives: bucket(digits.slice(0, 2), digits.slice(2, 3), digits.slice(3)) }, estimator)) {
           if (credit === null || credit.low === null || credit.high === null) continue;
           assert.ok(credit.low <= credit.value + 1e-12 && credit.value <= credit.high + 1e-12, JSON.stringify(credit));
         }
@@ -49,43 +49,42 @@ describe('creditBucket', () => {
   });
 
   it('has a wide but defined interval for the single return of a terminal role', () => {
-    const credits = creditBucket(bucket([1], [0], [0], [1]), 'loo');
+    const credits = creditGroup({ alternatives: bucket([1], [0], [0], [1]) }, 'loo');
     near(credits[0]?.value, 2 / 3);
     assert.ok((credits[0]?.low ?? 1) < 0 && (credits[0]?.high ?? 0) > 0.8);
     // Single returns that are not 0 or 1 leave nothing to estimate a spread from.
-    const [graded] = creditBucket(bucket([0.5], [0.25], [1]), 'loo');
+    const [graded] = creditGroup({ alternatives: bucket([0.5], [0.25], [1]) }, 'loo');
     assert.deepEqual([graded?.low, graded?.high, graded?.interval], [null, null, 'none']);
     near(graded?.value, -0.125);
   });
 
   it('takes Welch for graded returns', () => {
-    const [first] = creditBucket(bucket([0.5, 0.75], [0.1, 0.2], [0.6]), 'loo');
+    const [first] = creditGroup({ alternatives: bucket([0.5, 0.75], [0.1, 0.2], [0.6]) }, 'loo');
     near(first?.value, 0.325);
     near(first?.low, welch([0.5, 0.75], [0.1, 0.2, 0.6])?.low);
     assert.equal(first?.interval, 'welch');
   });
 
   it('leaves masked returns out of value and n but not out of the cost', () => {
-    const masked = creditBucket(
-      [{ returns: [1, null, 0], evaluatorCalls: 3 }, { returns: [null], evaluatorCalls: 2 }, { returns: [1], evaluatorCalls: 1 }],
+    const masked = creditGroup({ alternatives: [{ returns: [1, null, 0], evaluatorCalls: 3 }, { returns: [null], evaluatorCalls: 2 }, { returns: [1], evaluatorCalls: 1 }] },
       'loo',
     );
-    const [first, last] = creditBucket([{ returns: [1, 0], evaluatorCalls: 6 }, { returns: [1], evaluatorCalls: 0 }], 'loo');
+    const [first, last] = creditGroup({ alternatives: [{ returns: [1, 0], evaluatorCalls: 6 }, { returns: [1], evaluatorCalls: 0 }] }, 'loo');
     assert.deepEqual(masked, [first, null, last]);
   });
 
   it('gives a lone alternative credit 0 without an interval', () => {
     for (const estimator of ['loo', 'full_mean'] as const) {
-      assert.deepEqual(creditBucket(bucket([1, 0, null]), estimator), [
+      assert.deepEqual(creditGroup({ alternatives: bucket([1, 0, null]) }, estimator), [
         { estimator, value: 0, low: null, high: null, n: 2, evaluatorCalls: 3, interval: 'none' },
       ]);
     }
-    assert.deepEqual(creditBucket([], 'loo'), []);
+    assert.deepEqual(creditGroup({ alternatives: [] }, 'loo'), []);
   });
 
   it('refuses numbers that are none', () => {
-    assert.throws(() => creditBucket(bucket([Number.NaN], [1]), 'loo'), C3Error);
-    assert.throws(() => creditBucket([{ returns: [1], evaluatorCalls: -1 }], 'loo'), C3Error);
-    assert.throws(() => creditBucket([{ returns: [1], evaluatorCalls: 0.5 }], 'loo'), C3Error);
+    assert.throws(() => creditGroup({ alternatives: bucket([Number.NaN], [1]) }, 'loo'), C3Error);
+    assert.throws(() => creditGroup({ alternatives: [{ returns: [1], evaluatorCalls: -1 }] }, 'loo'), C3Error);
+    assert.throws(() => creditGroup({ alternatives: [{ returns: [1], evaluatorCalls: 0.5 }] }, 'loo'), C3Error);
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { aggregate, type Aggregate } from '../../../src/credit/aggregate.ts';
+import { aggregate, type Aggregate, type Estimate } from '../../../src/credit/aggregate.ts';
 import { mean, populationVariance, sampleVariance } from '../../../src/credit/describe.ts';
-import { estimate, type EstimatorName } from '../../../src/credit/creditBucket.ts';
+import { estimatorNamed, type CreditEstimator } from '../../../src/credit/estimators.ts';
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
 
 const close = (actual: readonly (number | null | undefined)[], expected: readonly number[], tolerance = 1e-12): void => {
@@ -13,9 +13,10 @@ const close = (actual: readonly (number | null | undefined)[], expected: readonl
     assert.ok(typeof got === 'number' && Math.abs(got - value) <= tolerance, `[${index}]: ${got} is not ${value}`);
   }
 };
-const credits = (returns: readonly (readonly (number | null)[])[], estimator: EstimatorName): (number | undefined)[] =>
+const estimate = (aggregates: readonly Aggregate[], name: CreditEstimator): (Estimate | null)[] => estimatorNamed(name).estimate(aggregates, { alternatives: [] });
+const credits = (returns: readonly (readonly (number | null)[])[], estimator: CreditEstimator): (number | undefined)[] =>
   estimate(returns.map(aggregate), estimator).map((one) => one?.credit);
-const baselines = (returns: readonly (readonly (number | null)[])[], estimator: EstimatorName): (number | undefined)[] =>
+const baselines = (returns: readonly (readonly (number | null)[])[], estimator: CreditEstimator): (number | undefined)[] =>
   estimate(returns.map(aggregate), estimator).map((one) => one?.baseline);
 
 /** Buckets with irregular counts and values, without chance. */
@@ -136,7 +137,7 @@ describe('gradient of an enumerable team', () => {
   const gradient = policy.map((p, action) => p * ((success[action] ?? 0) - value));
 
   /** E[(1/N) sum_j A_j d log pi(a_j)] over every choice of messages and outcomes. */
-  function expectedGradient(counts: readonly number[], estimator: EstimatorName): number[] {
+  function expectedGradient(counts: readonly number[], estimator: CreditEstimator): number[] {
     const result = logits.map(() => 0);
     const visit = (probability: number, actions: readonly number[], returns: readonly Aggregate[]): void => {
       const count = counts[actions.length];

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { creditBucket } from '../../../src/credit/creditBucket.ts';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditEstimator, type CreditGroup } from '../../../src/credit/estimators.ts';
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
 import { differenceInterval, meanInterval, weightedDifferenceInterval } from '../../../src/credit/interval.ts';
-import { generalisedAdvantages } from '../../../src/credit/mappo.ts';
+import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
 import { creditLines } from '../../../src/engine/creditLines.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
@@ -100,8 +99,8 @@ describe('credits', () => {
         else assert.ok((credit.low ?? NaN) < credit.value && credit.value < (credit.high ?? NaN), estimator);
       }
     }
-    assert.deepEqual(creditGroup(full, 'loo'), creditBucket(full.alternatives, 'loo'));
-    assert.deepEqual(creditGroup(full, 'full_mean'), creditBucket(full.alternatives, 'full_mean'));
+    assert.deepEqual(creditGroup(full, 'loo'), creditGroup({ alternatives: full.alternatives }, 'loo'));
+    assert.deepEqual(creditGroup(full, 'full_mean'), creditGroup({ alternatives: full.alternatives }, 'full_mean'));
   });
 
   it('have the intervals of the difference that they are a multiple of', () => {
@@ -117,7 +116,7 @@ describe('credits', () => {
 
   it('have the bounds of leave-one-out at alpha 0 and of the mean alone at alpha 1', () => {
     const bounds = (alpha: number): (number | null | undefined)[] => creditGroup({ ...full, alpha }, 'value_assisted').flatMap((one) => [one?.low, one?.high]);
-    close(bounds(0), creditBucket(full.alternatives, 'loo').flatMap((one) => [one?.low ?? NaN, one?.high ?? NaN]));
+    close(bounds(0), creditGroup({ alternatives: full.alternatives }, 'loo').flatMap((one) => [one?.low ?? NaN, one?.high ?? NaN]));
     const [first] = creditGroup({ ...full, alpha: 1 }, 'value_assisted');
     close([first?.low, first?.high], [0.300642 - 0.35, 0.954413 - 0.35], 5e-6);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { headlinesOf, RANGE_UNKNOWN, returnRange } from '../../../src/credit/headline.ts';
 import { evidenceOf } from '../../../src/credit/pairing.ts';
-import { creditBucket } from '../../../src/credit/creditBucket.ts';
+import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { CreditPool, PoolBucket, PoolMember } from '../../../src/shared/creditPool.ts';
 import type { Headline } from '../../../src/shared/headline.ts';
 import { Numbers, play, playTerminal, poolOf, tabular } from './tabular.ts';
@@ -21,7 +21,7 @@ const of = (pool: CreditPool, key: string): Headline => {
 test('of one bucket without copies the value is the leave-one-out credit', () => {
   const rows = [[1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]];
   const headlines = headlinesOf(poolOf([bucket(1, ...rows.map((values, index) => member(`m${String(index)}`, values)))]));
-  const expected = creditBucket(rows.map((returns) => ({ returns, evaluatorCalls: 3 })), 'loo');
+  const expected = creditGroup({ alternatives: rows.map((returns) => ({ returns, evaluatorCalls: 3 })) }, 'loo');
   for (const [index, credit] of expected.entries()) near(headlines.get(`m${String(index)}`)?.value, credit?.value ?? NaN);
 });
 

@@ -46,5 +46,8 @@ test('what was not measured says so, and why', () => {
   assert.equal(fullMean, replace);
   assert.deepEqual(reasons(bucket(1, said(MESSAGE, [null]), said(2, [1]), said(3, [1], EMPTIED))), [replace, remove, fullMean]);
   assert.deepEqual(sideBySide(MESSAGE, headline(0, { verdict: 'alone' }), [bucket(1, said(MESSAGE, [1]))]).map(({ reason }) => reason), [replace, remove, fullMean], 'one that stands alone has nothing to compare with');
-  assert.match(sideBySide(MESSAGE, null, [bucket(1, said(MESSAGE, [1], { text: '' }), said(2, [0], EMPTIED))])[1]?.reason ?? '', /empty already/);
+  const [, gone] = sideBySide(MESSAGE, null, [bucket(1, said(MESSAGE, [1], { text: '' }), said(2, [0], EMPTIED))]);
+  assert.match(gone?.reason ?? '', /empty already/);
+  assert.equal(gone?.measurable, false);
+  assert.deepEqual(sideBySide(MESSAGE, null, []).map(({ measurable }) => measurable), [true, true, true]);
 });

@@ -24,7 +24,7 @@ const PACKAGES = 'no-restricted-imports';
 const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[] = [
   ['src/runtime/bad.ts', "export { StoreReader } from '../store/reader.ts';", PATHS],
   ['src/shared/bad.ts', "export * from '../runtime/random.ts';", PATHS],
-  ['src/store/bad.ts', "export type { Estimator } from '../credit/loo.ts';", PATHS],
+  ['src/store/bad.ts', "export type { Estimator } from '../credit/estimators/loo.ts';", PATHS],
   ['src/tasks/bad.ts', "export * from '../evaluate/answer.ts';", PATHS],
   ['src/policy/bad.ts', "export * from '../replay/tree.ts';", PATHS],
   ['src/credit/bad.ts', "export * from '../diagnostics/taxonomy.ts';", PATHS],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { creditBucket } from '../../../src/credit/creditBucket.ts';
+import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { callsOf, grow, leavesOf, returnOf } from '../../../src/replay/tree.ts';
 import { Stream } from '../../../src/runtime/random.ts';
@@ -67,7 +67,7 @@ async function trials(team: Team, commonRandomNumbers: boolean): Promise<Trial[]
   for (let seed = 0; seed < SEEDS; seed++) {
     const made = world(PAIR, { seed, commonRandomNumbers, evaluator: new CountingEvaluator((text) => (text === 'right' ? 1 : 0)) });
     const roots = await grow({ ...made.settings, policy: new FinitePolicy(team) }, starts([INSTANCE ?? assert.fail()]), positionsOf(PAIR), [2, REPLAYS], NEVER);
-    const [credit] = creditBucket(roots.map((root) => ({ returns: leavesOf(root).map((leaf) => returnOf(leaf)), evaluatorCalls: callsOf(root) })), 'loo');
+    const [credit] = creditGroup({ alternatives: roots.map((root) => ({ returns: leavesOf(root).map((leaf) => returnOf(leaf)), evaluatorCalls: callsOf(root) })) }, 'loo');
     const [plan, other] = roots.map(({ answer }) => (answer.text === 'a' ? 'a' : 'b'));
     if (plan !== undefined && other !== undefined && credit !== null && credit !== undefined) found.push({ plan, other, credit: credit.value });
   }

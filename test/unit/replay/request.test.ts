@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { creditBucket } from '../../../src/credit/creditBucket.ts';
+import { creditGroup } from '../../../src/credit/estimators.ts';
 import { replayMessage, type ReplayDependencies, type ReplayRequest } from '../../../src/replay/request.ts';
 import { grow, type TreeNode } from '../../../src/replay/tree.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
@@ -98,7 +98,7 @@ describe('replayMessage', () => {
     for (const position of [0, 1]) {
       const here = await scene(t, PAIR);
       const bucket = await ask(here, position, { alternatives: 6, replays: 3 });
-      assert.deepEqual(bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditBucket(bucket.alternatives, 'loo'));
+      assert.deepEqual(bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditGroup({ alternatives: bucket.alternatives }, 'loo'));
       assert.ok(bucket.alternatives.some(({ credit }) => credit !== null && credit.value !== 0));
       assert.deepEqual(here.store.message(bucket.message ?? 0).credit, bucket.alternatives[0]?.credit, 'the message shows what its bucket pools to');
       assert.deepEqual(here.store.bucketView(bucket.id), bucket);
@@ -206,7 +206,7 @@ describe('replayMessage', () => {
         assert.equal(complete.length, one.done);
         const measured = one.bucket.alternatives.filter(({ returns }) => returns.length > 0).length;
         if (measured < 2) assert.ok(one.bucket.alternatives.every(({ bucketCredit }) => bucketCredit === null), 'one alone is not compared with anything');
-        else assert.deepEqual(one.bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditBucket(one.bucket.alternatives, 'loo'));
+        else assert.deepEqual(one.bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditGroup({ alternatives: one.bucket.alternatives }, 'loo'));
       }
     }
   });

@@ -1,7 +1,7 @@
 /** MAPPO and value-assisted C3 on a tiny team: what is judged, what the credits are, what the value head learns, and whole runs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { generalisedAdvantages } from '../../../src/credit/mappo.ts';
+import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';

@@ -1,6 +1,26 @@
 /** C3's estimator: an alternative against the count-weighted mean of the others (eq. 13 to 15). */
-import type { Aggregate, Estimate } from './aggregate.ts';
-import { leftOut, MOST_AFRESH } from './leftOut.ts';
+import type { Aggregate, Estimate } from '../aggregate.ts';
+import { NO_BOUNDS } from '../bounds.ts';
+import type { Estimator } from '../estimator.ts';
+import { differenceInterval } from '../interval.ts';
+import { leftOut, MOST_AFRESH } from '../leftOut.ts';
+
+/**
+ * The interval is that of the difference between the alternative's returns and the pooled returns of the others, which
+ * is the credit: Newcombe's where all returns of the group are 0 or 1, Welch's otherwise. Pooling treats the others as
+ * one sample. A terminal role's alternative has a single return: its interval is wide but defined for binary returns,
+ * and null otherwise.
+ */
+export const loo = {
+  name: 'loo',
+  label: 'replace (leave-one-out)',
+  words: 'Leave-one-out: the baseline is the mean of the other alternatives.',
+  needs: 'returns',
+  configurable: true,
+  diagnosed: 'loo',
+  estimate: (aggregates) => leaveOneOut(aggregates),
+  bounds: ({ own, others }) => differenceInterval(own, others) ?? NO_BOUNDS,
+} as const satisfies Estimator;
 
 /** Returns of some alternatives, added up. */
 interface Sum {
@@ -19,8 +39,11 @@ const NOTHING: Sum = { weighted: 0, count: 0 };
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
-  const sums = alternatives.map(({ mean, count }): Sum => (mean === null ? NOTHING : { weighted: count * mean, count }));
-  const others = sums.length ** 2 > MOST_AFRESH ? leftOut(sums, joined, NOTHING) : sums.map((_, index) => sumOfOthers(sums, index));
+  const sums = alternatives.map(({ mean, count }): Sum =>
+    mean === null ? NOTHING : { weighted: count * mean, count },
+  );
+  const others =
+    sums.length ** 2 > MOST_AFRESH ? leftOut(sums, joined, NOTHING) : sums.map((_, index) => sumOfOthers(sums, index));
   return alternatives.map((alternative, index) => {
     if (alternative.mean === null || alternative.count === 0) return null;
     const { weighted, count } = others[index] ?? NOTHING;
@@ -29,7 +52,10 @@ export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'cou
   });
 }
 
-const joined = (one: Sum, other: Sum): Sum => ({ weighted: one.weighted + other.weighted, count: one.count + other.count });
+const joined = (one: Sum, other: Sum): Sum => ({
+  weighted: one.weighted + other.weighted,
+  count: one.count + other.count,
+});
 
 /** Added up afresh: subtracting from a total would lose digits. */
 function sumOfOthers(sums: readonly Sum[], index: number): Sum {

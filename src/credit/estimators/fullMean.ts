@@ -1,0 +1,37 @@
+/** The ablation without leave-one-out: an alternative against the mean of all, itself included (eq. 26). */
+import type { Aggregate, Estimate } from '../aggregate.ts';
+import { scaled, sizeOf } from '../bounds.ts';
+import type { Estimator } from '../estimator.ts';
+import { differenceInterval } from '../interval.ts';
+
+/** The credit is the difference to the others times (C - c_j) / C, and so are its bounds. */
+export const fullMean = {
+  name: 'full_mean',
+  label: 'replace (full mean)',
+  words: 'The baseline is the mean of all alternatives, the own one among them.',
+  needs: 'returns',
+  configurable: true,
+  diagnosed: 'full_mean',
+  estimate: (aggregates) => againstMean(aggregates),
+  bounds: ({ own, others }) => scaled(differenceInterval(own, others), sizeOf(others) / (own.length + sizeOf(others))),
+} as const satisfies Estimator;
+
+/**
+ * Baseline b = sum of c_j R_j / sum of c_j over all alternatives, and credit A_j = R_j - b.
+ *
+ * Equals the leave-one-out credit times (C - c_j) / C, where C is the sum of the counts; for n equal counts (n - 1) /
+ * n.
+ * @returns one estimate per alternative, in order; null for one without a return
+ */
+export function againstMean(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
+  let weighted = 0;
+  let count = 0;
+  for (const alternative of alternatives) {
+    weighted += alternative.count * (alternative.mean ?? 0);
+    count += alternative.count;
+  }
+  const baseline = weighted / count;
+  return alternatives.map(({ mean, count: own }) =>
+    mean === null || own === 0 ? null : { baseline, credit: mean - baseline },
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * MAGRPO's credit: whole episodes of one instance against the mean of their group, the same for every role (C3 appendix
+ * H; reference section 4.2).
+ */
+import type { Aggregate, Estimate } from '../aggregate.ts';
+import { scaled, sizeOf } from '../bounds.ts';
+import type { Estimator } from '../estimator.ts';
+import { differenceInterval } from '../interval.ts';
+
+/**
+ * The credit is the difference between an alternative's episodes and the others' times (C - c_j) / C, and so are its
+ * bounds.
+ */
+export const magrpo = {
+  name: 'magrpo',
+  label: 'magrpo',
+  words: 'The baseline is the mean over all episodes of the instance, the own ones among them.',
+  needs: 'returns',
+  configurable: false,
+  diagnosed: 'full_mean',
+  estimate: (aggregates) => episodeMean(aggregates),
+  bounds: ({ own, others }) => scaled(differenceInterval(own, others), sizeOf(others) / (own.length + sizeOf(others))),
+} as const satisfies Estimator;
+
+/** Every return of every alternative is one episode of the group. */
+export interface Episodes {
+  readonly total: number;
+  readonly count: number;
+}
+
+/** Sum and number of all episodes. */
+export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): Episodes {
+  let [total, count] = [0, 0];
+  for (const { mean, count: own } of alternatives) {
+    total += own * (mean ?? 0);
+    count += own;
+  }
+  return { total, count };
+}
+
+/**
+ * Group centring: b = the mean over all episodes, A_j = R_j - b (the published default `group_mean`, without its
+ * scaling).
+ *
+ * Over the alternatives of one context this is the full mean; what sets MAGRPO apart is the group, which is all
+ * episodes of an instance whatever their contexts. Its sums weight every episode alike.
+ * @returns one estimate per alternative, in order; null for one without a return
+ */
+export function episodeMean(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
+  const { total, count } = episodesOf(alternatives);
+  const baseline = total / count;
+  return alternatives.map(({ mean, count: own }) =>
+    mean === null || own === 0 ? null : { baseline, credit: mean - baseline },
+  );
+}

@@ -1,0 +1,43 @@
+/**
+ * MAGRPO's credit with leave-one-out (`rloo`): an episode against the mean of all other episodes of the instance
+ * (reference section 4.2).
+ */
+import type { Aggregate, Estimate } from '../aggregate.ts';
+import { scaled, sizeOf } from '../bounds.ts';
+import type { Estimator } from '../estimator.ts';
+import { differenceInterval } from '../interval.ts';
+import { episodesOf } from './magrpo.ts';
+
+/**
+ * The credit is the difference between an alternative's episodes and the others' times (C - c_j) / (C - 1), and so are
+ * its bounds.
+ */
+export const magrpoRloo = {
+  name: 'magrpo_rloo',
+  label: 'magrpo_rloo',
+  words: 'The baseline of an episode is the mean over all other episodes of the instance.',
+  needs: 'returns',
+  configurable: false,
+  diagnosed: 'full_mean',
+  estimate: (aggregates) => episodeLeaveOneOut(aggregates),
+  bounds: ({ own, others }) =>
+    scaled(differenceInterval(own, others), sizeOf(others) / (own.length + sizeOf(others) - 1)),
+} as const satisfies Estimator;
+
+/**
+ * Leave-one-out over episodes (`rloo`): an episode against the mean of all others, those of its own alternative
+ * included; an alternative's credit is the mean over its episodes.
+ *
+ * With n episodes it equals n / (n - 1) times group centring. With one return per alternative it equals C3's
+ * leave-one-out; with more it does not, because the other replays of the same alternative stand in its baseline. A lone
+ * episode has credit 0.
+ * @returns one estimate per alternative, in order; null for one without a return
+ */
+export function episodeLeaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
+  const { total, count } = episodesOf(alternatives);
+  return alternatives.map(({ mean, count: own }) => {
+    if (mean === null || own === 0) return null;
+    const baseline = count === 1 ? mean : (total - mean) / (count - 1);
+    return { baseline, credit: mean - baseline };
+  });
+}

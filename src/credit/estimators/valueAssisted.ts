@@ -1,0 +1,46 @@
+/**
+ * C3 with a learned value of each alternative in its baseline: the published code's `value_assisted` (reference section
+ * 3.3).
+ */
+import { C3Error } from '../../shared/errors.ts';
+import type { Estimate } from '../aggregate.ts';
+import { shifted } from '../bounds.ts';
+import type { Estimator } from '../estimator.ts';
+import { weightedDifferenceInterval } from '../interval.ts';
+import { leaveOneOut } from './loo.ts';
+import { fromValues, valued, type ValuedAlternative } from './valueOnly.ts';
+
+/**
+ * The interval lies between that of leave-one-out and that of the alternative's mean return, shifted by the values,
+ * which are taken as known.
+ */
+export const valueAssisted = {
+  name: 'value_assisted',
+  label: 'value_assisted',
+  words: 'Leave-one-out with a baseline that is in part what the value head says of the other alternatives.',
+  needs: 'alternative values',
+  configurable: true,
+  diagnosed: 'loo',
+  estimate: (aggregates, group) => withValues(valued(group, aggregates), group.alpha ?? 1),
+  bounds: ({ own, others, credit, group }) =>
+    shifted(weightedDifferenceInterval(own, others, 1 - (group.alpha ?? 1)), credit),
+} as const satisfies Estimator;
+
+/**
+ * A_j = R_j - [(1 - alpha) b_-j(R) + alpha b_-j(q)], both baselines leave-one-out, that of q with equal weights. alpha
+ * = 0 is C3 as the paper has it, alpha = 1 the published default.
+ * @param alpha in [0, 1]
+ * @returns one estimate per alternative, in order; null for one without a return
+ * @throws C3Error('input') for an alpha outside [0, 1] or a value beyond MAX_RETURN
+ */
+export function withValues(alternatives: readonly ValuedAlternative[], alpha: number): (Estimate | null)[] {
+  if (!(alpha >= 0 && alpha <= 1)) throw new C3Error('input', `alpha is ${alpha}; give a number in [0, 1].`);
+  const byReturns = leaveOneOut(alternatives);
+  const byValues = fromValues(alternatives);
+  return alternatives.map(({ mean }, index) => {
+    const [returned, valued] = [byReturns[index], byValues[index]];
+    if (mean === null || returned === null || returned === undefined || valued === undefined) return null;
+    const baseline = (1 - alpha) * returned.baseline + alpha * valued.baseline;
+    return { baseline, credit: mean - baseline };
+  });
+}
