@@ -37,6 +37,13 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   let interrupted = false;
+  // A reader that has left, such as `head`, wants no more: the work stops as after Ctrl+C.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    interrupted = true;
+    if (error.code === 'EPIPE') return;
+    process.stderr.write(`c3: The standard output cannot be written: ${error.message}\n`);
+    process.exitCode = 1;
+  });
   process.on('SIGINT', () => {
     if (interrupted) process.exit(130);
     interrupted = true;
@@ -47,6 +54,7 @@ async function main(args: readonly string[]): Promise<void> {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(error instanceof CancelledError ? 'Cancelled; what was stored stays.\n' : `c3: ${oneLine(messageOf(error), LONGEST_ERROR)}\n`);
+  // Nobody is there to read that the work stopped where its reader has left.
+  if (!(error instanceof CancelledError && process.stdout.errored !== null)) process.stderr.write(error instanceof CancelledError ? 'Cancelled; what was stored stays.\n' : `c3: ${oneLine(messageOf(error), LONGEST_ERROR)}\n`);
   process.exitCode = error instanceof C3Error && error.kind === 'input' ? 2 : 1;
 }

@@ -1,6 +1,7 @@
 /** What the commands share: options, output, the engine that they work with. */
 import { resolve } from 'node:path';
 import type { RunProgress } from '../../shared/engineProtocol.ts';
+import { CancelledError } from '../../shared/errors.ts';
 import { text, type ParsedArguments } from '../arguments.ts';
 import type { LoadControl } from '../models.ts';
 import { DEFAULT_STORE } from '../places.ts';
@@ -25,8 +26,10 @@ export const JSON_FLAG = { json: { type: 'boolean' } } as const;
 
 /** The database that --store names, or the usual one. */
 export const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string => resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
-/** A line of the result. */
+/** A line of the result. @throws CancelledError where its reader has left */
 export const print = (line: string): void => {
+  // Nobody reads any more, so what comes after this line needs no work.
+  if (process.stdout.errored !== null) throw new CancelledError();
   process.stdout.write(`${line}\n`);
 };
 /** A line for whoever watches. */

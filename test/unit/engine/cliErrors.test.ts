@@ -10,7 +10,7 @@ import { openStoreForWriting } from '../../../src/store/writer.ts';
 import { sealPathOf } from '../../../src/store/seal.ts';
 import { loadSqlite } from '../../../src/store/sqlite.ts';
 import { jsonl, makeTeam, sums } from '../training/tinyTeam.ts';
-import { c3, CONFIG, contentsOf, copyOf, makeWorkspace, withStore, type CommandOptions } from './workspace.ts';
+import { c3, CONFIG, contentsOf, copyOf, finished, makeWorkspace, startC3, withStore, type CommandOptions } from './workspace.ts';
 
 let workspace = '';
 before(async () => {
@@ -47,6 +47,21 @@ function oldStore(folder: string): string {
   store.close();
   return path;
 }
+
+describe('a reader that leaves', () => {
+  it('ends the command without a word', async () => {
+    const child = startC3(workspace, ['credit', '--estimator', 'loo']);
+    const line = `${JSON.stringify({ id: 'a', alternatives: [{ returns: [1] }, { returns: [0] }] })}\n`;
+    // More than the pipes hold, so that the command is writing when its reader goes; what it does not read breaks that pipe.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(line.repeat(200_000));
+    const ended = finished(child);
+    child.stdout.once('data', () => { child.stdout.destroy(); });
+    const { stderr, code } = await ended;
+    assert.equal(stderr, '');
+    assert.equal(code, 1);
+  });
+});
 
 describe('arguments', () => {
   it('names the nearest command and option', async () => {
