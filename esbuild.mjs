@@ -75,7 +75,7 @@ const bundles = [
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/examineStore.ts'], outfile: 'dist/examineStore.js', banner: { js: REQUIRE_BANNER } },
   // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
-  { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
+  { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
   // In a folder of its own as well, for the same reason.
   { ...nodeModule, entryPoints: ['src/engine/text.ts'], outfile: 'dist/text/text.mjs', sourcemap: false },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },

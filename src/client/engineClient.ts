@@ -51,14 +51,14 @@ import {
   type TestModelProgress,
   type VerifyParams,
   type VerifyProgress,
-} from '../shared/engineProtocol.ts';
-import type { ContextTokens } from '../shared/contextTokens.ts';
+} from '../shared/protocols/engineProtocol.ts';
+import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
-import { jobInProgress, type ClientKind, type JobList, type RunJob } from '../shared/jobs.ts';
+import { jobInProgress, type ClientKind, type JobList, type RunJob } from '../shared/protocols/jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
-import type { VerificationReport } from '../shared/records.ts';
-import type { ReplayResult } from '../shared/settle.ts';
-import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/taxonomy.ts';
+import type { VerificationReport } from '../shared/records/records.ts';
+import type { ReplayResult } from '../shared/records/settle.ts';
+import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/records/taxonomy.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
 
 /** An engine that was just ending is met once or twice at most. */

@@ -1,6 +1,6 @@
 /** Has a store examined in a process of its own: damage that makes a look at it endless, or crashes it, takes nothing with it. */
 import { fork } from 'node:child_process';
-import { isStoreExamination, type StoreExamination } from '../shared/storeExamination.ts';
+import { isStoreExamination, type StoreExamination } from '../shared/protocols/storeExamination.ts';
 import { engineEnvironment } from './environment.ts';
 
 const SECOND = 1000;

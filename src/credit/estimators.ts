@@ -1,7 +1,7 @@
 /** Every estimator by its name, and the credits of a group by any of them. The table is the only list of estimators. */
 import { C3Error, nearestName } from '../shared/errors.ts';
-import type { Credit } from '../shared/records.ts';
-import { oneLine } from '../shared/oneLine.ts';
+import type { Credit } from '../shared/records/records.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
 import { aggregate, unmasked, type Estimate } from './aggregate.ts';
 import type { CreditGroup, Estimator } from './estimator.ts';
 import { fullMean } from './estimators/fullMean.ts';

@@ -1,6 +1,6 @@
 /** The one credit that a message shows: pooled over all buckets of its context, with an interval that holds however often somebody looks. */
-import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/creditPool.ts';
-import type { Headline } from '../shared/headline.ts';
+import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/credit/creditPool.ts';
+import type { Headline } from '../shared/credit/headline.ts';
 import { bettingInterval } from './betting.ts';
 import { evidenceOf, isScored, membersOf, type BucketEvidence } from './pairing.ts';
 import { replaysToSettle } from './settle.ts';

@@ -1,5 +1,5 @@
 /** From a bucket's results to independent differences between one message and the others drawn in its context. */
-import type { PoolBucket, PoolMember } from '../shared/creditPool.ts';
+import type { PoolBucket, PoolMember } from '../shared/credit/creditPool.ts';
 
 /** Arrangements of one bucket's results that are averaged, at most. */
 const MOST_ASSIGNMENTS = 8;

@@ -1,5 +1,5 @@
 /** How many further replays would settle a credit that is still undecided. */
-import { MOST_MORE } from '../shared/headline.ts';
+import { MOST_MORE } from '../shared/credit/headline.ts';
 import { isEnough, mixedCapital, stakeCapitals, THETAS, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
 

@@ -1,5 +1,5 @@
 /** How often a context's alternatives repeat each other (reference section 12). */
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 

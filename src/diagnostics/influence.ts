@@ -1,5 +1,5 @@
 /** Influence: what the choice of a message tells of the next teammate's, I(J; Y | h) in nats (C3 appendix J; reference section 8.3 and 12). */
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { symbolOf, type Canonicalisation } from './canonical.ts';

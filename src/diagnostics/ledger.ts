@@ -1,6 +1,6 @@
 /** Adds what parts of a run cost. */
-import type { Ledger, Tokens } from '../shared/records.ts';
-import { addTokens } from '../shared/stepRows.ts';
+import type { Ledger, Tokens } from '../shared/records/records.ts';
+import { addTokens } from '../shared/records/stepRows.ts';
 
 /** The cost of nothing. */
 export const EMPTY_LEDGER = { evaluatorCalls: 0, reusedEvaluations: 0, tokens: { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 }, decisions: {}, seconds: 0 } as const satisfies Ledger;

@@ -2,7 +2,7 @@
 import { mean } from '../credit/describe.ts';
 import { student } from '../credit/interval.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { passAtK } from './passAtK.ts';
 import type { Pair } from './rank.ts';
 import { pairedBootstrapOverSeeds, pairedT, signFlip, type PairedTest } from './seeds.ts';

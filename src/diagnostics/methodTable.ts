@@ -1,6 +1,6 @@
 /** Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and what came of the claims of the C3 paper. Pure: runs in, tables out. */
 import { student } from '../credit/interval.ts';
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { claimsOf, type Claim } from './claims.ts';
 import { compareMethods, measureOf, MEASURES, type CurvePoint, type MeasureName, type MethodComparison, type MethodRun } from './methodComparison.ts';
 import { overSeeds, type SeedSummary } from './seeds.ts';

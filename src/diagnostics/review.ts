@@ -3,7 +3,7 @@
  * credit within a context, and returns that rise while held-out accuracy falls. A signal accuses nobody; it says where to look.
  */
 import { differenceInterval } from '../credit/interval.ts';
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { quantile } from './bootstrap.ts';
 
 export type ReviewSignalName = 'high influence' | 'low variance' | 'returns without accuracy';

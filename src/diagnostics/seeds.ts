@@ -4,7 +4,7 @@ import { hasSpread, mean, sampleVariance, squaredDeviations } from '../credit/de
 import { LEVEL, student } from '../credit/interval.ts';
 import { regularisedBeta } from '../credit/studentT.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { quantile } from './bootstrap.ts';
 import type { Pair } from './rank.ts';
 

@@ -3,8 +3,8 @@ import { aggregate, unmasked } from '../credit/aggregate.ts';
 import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
 import { fUpperTail } from '../credit/studentT.ts';
-import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass } from '../shared/records.ts';
-import { ALL_SUCCEEDED, TAXONOMY_THRESHOLDS, UNCLASSIFIED, type TaxonomyThresholds, type VerdictName } from '../shared/taxonomy.ts';
+import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass } from '../shared/records/records.ts';
+import { ALL_SUCCEEDED, TAXONOMY_THRESHOLDS, UNCLASSIFIED, type TaxonomyThresholds, type VerdictName } from '../shared/records/taxonomy.ts';
 
 /** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eventType'> {

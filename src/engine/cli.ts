@@ -1,8 +1,8 @@
 /** The command line `c3`: the engine without the editor. */
 import { resolve } from 'node:path';
 import { C3Error, CancelledError, messageOf, nearestName } from '../shared/errors.ts';
-import { oneLine } from '../shared/oneLine.ts';
-import { COMMANDS } from './commands.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
+import { COMMANDS } from './commandLine/commands.ts';
 import { VERSION } from './version.ts';
 
 const LONGEST_ERROR = 2000;

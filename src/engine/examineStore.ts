@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
-import { examineStore } from '../store/examine.ts';
+import { examineStore } from '../store/repair/examine.ts';
 
 const [path, extent] = process.argv.slice(2);
 if (path === undefined || extent === undefined) throw new Error('This file is the entry of a process that examines a store.');

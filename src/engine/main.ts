@@ -10,9 +10,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { engineAddresses, type EngineAddress } from '../client/address.ts';
 import { messageOf } from '../shared/errors.ts';
-import { acquireLock, StoreHeldError, type StoreLock } from '../store/lock.ts';
-import { EngineLog } from './engineLog.ts';
-import { EngineServer } from './engineServer.ts';
+import { acquireLock, StoreHeldError, type StoreLock } from '../store/files/lock.ts';
+import { EngineLog } from './server/engineLog.ts';
+import { EngineServer } from './server/engineServer.ts';
 import { VERSION } from './version.ts';
 
 /** How long an engine that nobody needs stays; tests set it. */

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { SandboxPlaces } from '../evaluate/python/sandboxProcess.ts';
+import type { SandboxPlaces } from '../evaluate/python/sandbox/sandboxProcess.ts';
 import type { TextPlaces } from '../policy/textProcess.ts';
 import type { TaskName } from '../tasks/split.ts';
 
@@ -31,7 +31,7 @@ export const EXTENSION_BUNDLE = fileURLToPath(new URL(FROM_SOURCE ? '../../dist/
 
 /** The process that runs Python of others, and its interpreter. */
 export const SANDBOX_PLACES: SandboxPlaces = {
-  entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),
+  entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),
   pyodide: packageFolder('pyodide'),
 };
 

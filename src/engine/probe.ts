@@ -1,5 +1,5 @@
 /** Entry of the process that examines one provider: `probe PROVIDER THREADS timed|untimed`; the report goes to the parent as one message. */
-import { examineProvider } from '../runtime/device.ts';
+import { examineProvider } from '../runtime/provider/device.ts';
 import { PROVIDERS } from '../shared/devices.ts';
 
 const [provider, threads, timed] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /** What scores a message. */
 import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../shared/records.ts';
+import type { Instance } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
 import type { EvaluatorName } from './names.ts';

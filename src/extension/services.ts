@@ -1,13 +1,13 @@
 /** What the parts of the extension share. */
 import type { Uri } from 'vscode';
-import type { Comparing } from './comparing.ts';
-import type { Engine } from './engine.ts';
-import type { Log } from './log.ts';
-import type { ModelFolders } from './modelFolders.ts';
-import type { RunController } from './runController.ts';
-import type { StoreAccess } from './storeAccess.ts';
-import type { RememberedThresholds } from './taxonomyThresholds.ts';
-import type { Verifier } from './verifier.ts';
+import type { Comparing } from './documents/comparing.ts';
+import type { Engine } from './engine/engine.ts';
+import type { Log } from './common/log.ts';
+import type { ModelFolders } from './model/modelFolders.ts';
+import type { RunController } from './run/runController.ts';
+import type { StoreAccess } from './engine/storeAccess.ts';
+import type { RememberedThresholds } from './taxonomy/taxonomyThresholds.ts';
+import type { Verifier } from './engine/verifier.ts';
 
 export interface Services {
   readonly extensionUri: Uri;

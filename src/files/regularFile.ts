@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf, type ErrorKind } from '../shared/errors.ts';
-import { bytesWords } from '../shared/sizes.ts';
+import { bytesWords } from '../shared/text/sizes.ts';
 
 /** A FIFO that nobody writes to would keep its reader for ever. Windows has no such flag, and no such files in folders. */
 const flags: Readonly<Partial<Record<string, number>>> = constants;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
-import { readModelFile } from '../runtime/modelFile.ts';
+import { readModelFile } from '../runtime/files/modelFile.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { MAX_TOKENIZER_CONFIG_BYTES, TOKENIZER_CONFIG_FILE } from './tokenizer.ts';
 

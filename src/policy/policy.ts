@@ -1,7 +1,7 @@
 /** What answers a context. */
-import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records.ts';
+import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records/records.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { Completion } from '../runtime/generate.ts';
+import type { Completion } from '../runtime/generate/generate.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import type { Tokenizer } from './tokenizer.ts';
 

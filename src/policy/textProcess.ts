@@ -6,7 +6,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TokenSpans } from '../shared/contextTokens.ts';
+import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { Renderer } from '../team/render.ts';
 import type { ChatMessage, ChatOptions, TemplateSource } from './chatTemplate.ts';

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
-import { readModelFile } from '../runtime/modelFile.ts';
-import { spansOf, type TokenSpans } from '../shared/contextTokens.ts';
+import { readModelFile } from '../runtime/files/modelFile.ts';
+import { spansOf, type TokenSpans } from '../shared/transcript/contextTokens.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 
 export const TOKENIZER_FILE = 'tokenizer.json';

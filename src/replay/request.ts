@@ -1,11 +1,11 @@
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with leave-one-out credit. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyControl } from '../policy/policy.ts';
-import { choiceProblem, type ContinuationChoice } from '../shared/continuation.ts';
-import { NO_SEEDS_REMARK } from '../shared/draws.ts';
+import { choiceProblem, type ContinuationChoice } from '../shared/records/continuation.ts';
+import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { BucketView, Decision, Message, Sampling } from '../shared/records.ts';
-import { SETTLE_LIMITS, type ReplayResult } from '../shared/settle.ts';
+import type { BucketView, Decision, Message, Sampling } from '../shared/records/records.ts';
+import { SETTLE_LIMITS, type ReplayResult } from '../shared/records/settle.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { isTerminal, occurrenceAt, type Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';

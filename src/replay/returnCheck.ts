@@ -1,7 +1,7 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
 import { EvaluatorLost, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
-import type { Decision, Instance, Replay } from '../shared/records.ts';
-import { returnDifference } from '../shared/verification.ts';
+import type { Decision, Instance, Replay } from '../shared/records/records.ts';
+import { returnDifference } from '../shared/records/verification.ts';
 import type { StoreReader } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Outcome } from './reexecute.ts';

@@ -7,7 +7,7 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Instance, Sampling } from '../shared/records.ts';
+import type { Instance, Sampling } from '../shared/records/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';

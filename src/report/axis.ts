@@ -1,5 +1,5 @@
 /** The ground that the SVG pictures of report pages share: axes with round numbers, and a frame with a name. No NaN gets into a coordinate. */
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { escaped } from './words.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** Bars from 0 to a value, to either side, with the interval across: one row for each. Pure: numbers in, SVG text out. */
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { decimal, escaped, NOT_MEASURED } from './words.ts';
 

@@ -1,5 +1,5 @@
 /** Curves with their intervals as an SVG picture: one for each method, or for each measure of a run. Pure: numbers in, text out. */
-import type { Interval } from '../shared/records.ts';
+import type { Interval } from '../shared/records/records.ts';
 import { amounts, axes, axis, BOTTOM, LEFT, picture, point, range, round, tickDigits, TOP, WIDTH, type Axis } from './axis.ts';
 import { compact, decimal, escaped } from './words.ts';
 

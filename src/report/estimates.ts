@@ -1,8 +1,8 @@
 /** The estimators' words on a message, from its stored buckets. Pure. */
 import { sideBySide } from '../credit/sideBySide.ts';
-import type { MessageEstimate } from '../shared/estimates.ts';
-import { sentence, type Headline } from '../shared/headline.ts';
-import type { BucketView, Message } from '../shared/records.ts';
+import type { MessageEstimate } from '../shared/records/estimates.ts';
+import { sentence, type Headline } from '../shared/credit/headline.ts';
+import type { BucketView, Message } from '../shared/records/records.ts';
 import type { MeasuredCredit, ReportedCredit } from './types.ts';
 
 /** A headline credit as reports hold it. */

@@ -1,12 +1,12 @@
 /** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
-import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/continuation.ts';
-import { drawsOf } from '../shared/draws.ts';
-import { roundTitle } from '../shared/evaluationRounds.ts';
+import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/records/continuation.ts';
+import { drawsOf } from '../shared/records/draws.ts';
+import { roundTitle } from '../shared/records/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
-import { OTHER_MODEL, type Alternative, type BucketView, type Credit, type Message, type Replay, type Sampling } from '../shared/records.ts';
-import { shownStatus } from '../shared/runStatus.ts';
+import { OTHER_MODEL, type Alternative, type BucketView, type Credit, type Message, type Replay, type Sampling } from '../shared/records/records.ts';
+import { shownStatus } from '../shared/records/runStatus.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { estimatesOf, reportedCredit } from './estimates.ts';

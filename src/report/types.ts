@@ -1,9 +1,9 @@
 /** What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what stands here and nothing else. */
-import type { Draws } from '../shared/draws.ts';
-import type { MessageEstimate } from '../shared/estimates.ts';
-import type { Headline } from '../shared/headline.ts';
-import type { BucketOrigin, Credit, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, StepMetrics, Tokens, VerificationMark, VerificationResult } from '../shared/records.ts';
-import type { EvaluationPoint } from '../shared/evaluations.ts';
+import type { Draws } from '../shared/records/draws.ts';
+import type { MessageEstimate } from '../shared/records/estimates.ts';
+import type { Headline } from '../shared/credit/headline.ts';
+import type { BucketOrigin, Credit, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, StepMetrics, Tokens, VerificationMark, VerificationResult } from '../shared/records/records.ts';
+import type { EvaluationPoint } from '../shared/records/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';
 
 /** Changes when a key changes its meaning or goes; not when one is added. */

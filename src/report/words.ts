@@ -1,8 +1,8 @@
 /** How report pages write numbers and foreign text. Pure: text out, nothing in it that a browser could take for markup. */
-import * as figures from '../shared/figures.ts';
-import { oneLine } from '../shared/oneLine.ts';
+import * as figures from '../shared/text/figures.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
 
-export { decimal } from '../shared/figures.ts';
+export { decimal } from '../shared/text/figures.ts';
 
 export const NOT_MEASURED = 'not measured';
 

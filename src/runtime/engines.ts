@@ -1,14 +1,14 @@
 /** Compiled graphs of one architecture: of the model as it is, and of the model under the adapters that were asked for last. */
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { DeviceWeights } from './deviceWeights.ts';
-import { Generator } from './generate.ts';
-import { Graph } from './graph.ts';
-import { CacheMemory } from './keyValueCache.ts';
-import { withAdapter } from './lora.ts';
-import { linear } from './ops/linear.ts';
-import { floats, halves, Session, type DeviceSettings } from './session.ts';
-import { Trainer } from './trainer.ts';
-import type { AdapterSettings, TransformerConfig } from './transformer.ts';
+import { DeviceWeights } from './model/deviceWeights.ts';
+import { Generator } from './generate/generate.ts';
+import { Graph } from './graph/graph.ts';
+import { CacheMemory } from './generate/keyValueCache.ts';
+import { withAdapter } from './model/lora.ts';
+import { linear } from './graph/ops/linear.ts';
+import { floats, halves, Session, type DeviceSettings } from './session/session.ts';
+import { Trainer } from './train/trainer.ts';
+import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
 
 /** What samples and what trains. */
 export interface Engine {

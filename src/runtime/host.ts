@@ -1,24 +1,24 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
 import { join } from 'node:path';
-import type { NumericEnvironment } from '../shared/records.ts';
+import type { NumericEnvironment } from '../shared/records/records.ts';
 import { C3Error } from '../shared/errors.ts';
-import { bytesWords } from '../shared/sizes.ts';
-import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './agentWeights.ts';
-import { loadTrainingStates, loadValueHead, saveTrainingStates, type TrainingStates } from './checkpoint.ts';
+import { bytesWords } from '../shared/text/sizes.ts';
+import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/agentWeights.ts';
+import { loadTrainingStates, loadValueHead, saveTrainingStates, type TrainingStates } from './train/checkpoint.ts';
 import { Engines } from './engines.ts';
-import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
-import { CONFIG_FILE } from './huggingFaceConfig.ts';
-import type { OnLoadProgress } from './huggingFaceWeights.ts';
-import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, withHalves, type AdapterOrigin } from './lora.ts';
-import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './loraFolder.ts';
+import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
+import { CONFIG_FILE } from './model/huggingFaceConfig.ts';
+import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
+import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, withHalves, type AdapterOrigin } from './model/lora.ts';
+import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './model/loraFolder.ts';
 import { tableBytes } from './memoryPlan.ts';
-import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId, type ModelNumbers } from './model.ts';
-import type { TrainingContext } from './pack.ts';
-import { numericEnvironment, type DeviceSettings } from './session.ts';
-import { initialState, type PreparedStep, type StepResult, type StepSettings } from './trainer.ts';
-import type { AdapterSettings, TransformerConfig } from './transformer.ts';
-import { initialValueHead, learnValueHead, valueOf, type ValueExample, type ValueHead, type ValueSettings, type ValueState } from './valueHead.ts';
-import { loadValueHeadFile, saveValueHeadFile } from './valueHeadFile.ts';
+import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId, type ModelNumbers } from './model/model.ts';
+import type { TrainingContext } from './train/pack.ts';
+import { numericEnvironment, type DeviceSettings } from './session/session.ts';
+import { initialState, type PreparedStep, type StepResult, type StepSettings } from './train/trainer.ts';
+import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
+import { initialValueHead, learnValueHead, valueOf, type ValueExample, type ValueHead, type ValueSettings, type ValueState } from './train/valueHead.ts';
+import { loadValueHeadFile, saveValueHeadFile } from './train/valueHeadFile.ts';
 
 export interface ModelInfo {
   /** Name of the weights that were loaded. */

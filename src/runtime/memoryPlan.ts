@@ -4,11 +4,11 @@
  */
 import type { Precision } from '../shared/devices.ts';
 import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared/models.ts';
-import { exactSlots, sameSlice } from './exactThreads.ts';
-import { adapterParameterCount } from './lora.ts';
-import { parameterCount } from './model.ts';
-import { headChunks, roundUp, TIME_MULTIPLE } from './pack.ts';
-import { parameterSpecs, type AdapterSettings, type TransformerConfig } from './transformer.ts';
+import { exactSlots, sameSlice } from './model/exactThreads.ts';
+import { adapterParameterCount } from './model/lora.ts';
+import { parameterCount } from './model/model.ts';
+import { headChunks, roundUp, TIME_MULTIPLE } from './train/pack.ts';
+import { parameterSpecs, type AdapterSettings, type TransformerConfig } from './model/transformer.ts';
 
 /** Prompts that are answered together. */
 export interface GenerationDemand {

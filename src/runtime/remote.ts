@@ -1,14 +1,14 @@
 /** The runtime in a worker thread: native calls block the worker, the caller's thread stays responsive, a cancel is a shared flag. */
 import { Worker, type MessagePort } from 'node:worker_threads';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
-import type { NumericEnvironment } from '../shared/records.ts';
-import type { Completion, GenerationControl, GenerationRequest } from './generate.ts';
+import type { NumericEnvironment } from '../shared/records/records.ts';
+import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
 import { ModelHost, type AdapterStart, type ModelInfo, type ModelRuntime, type StepReport } from './host.ts';
-import type { OnLoadProgress } from './huggingFaceWeights.ts';
-import type { TrainingContext } from './pack.ts';
-import type { DeviceSettings } from './session.ts';
-import type { StepSettings } from './trainer.ts';
-import type { ValueExample, ValueSettings, ValueState } from './valueHead.ts';
+import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
+import type { TrainingContext } from './train/pack.ts';
+import type { DeviceSettings } from './session/session.ts';
+import type { StepSettings } from './train/trainer.ts';
+import type { ValueExample, ValueSettings, ValueState } from './train/valueHead.ts';
 
 type Method = Exclude<keyof ModelRuntime, 'environment'>;
 type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends [...infer Rest, GenerationControl] | [...infer Rest, () => boolean] ? Rest : Arguments;

@@ -1,5 +1,5 @@
 /** What is known of a model folder, and what running it takes: plain data between engine, command line and editor. */
-import type { TimeEstimate } from './times.ts';
+import type { TimeEstimate } from './text/times.ts';
 
 /** A model folder as its files describe it; nothing of the weights is loaded for this. */
 export interface ModelFacts {

@@ -1,8 +1,8 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
-import type { BucketOrigin, Credit, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records.ts';
-import type { Headline } from '../shared/headline.ts';
-import type { ProblemFilter, ProblemSort } from '../shared/problems.ts';
-import type { BucketFilter, BucketOrder } from '../shared/rankings.ts';
+import type { BucketOrigin, Credit, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records/records.ts';
+import type { Headline } from '../shared/credit/headline.ts';
+import type { ProblemFilter, ProblemSort } from '../shared/records/problems.ts';
+import type { BucketFilter, BucketOrder } from '../shared/records/rankings.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
 export type Page = Readonly<Record<'offset' | 'limit', number>>;

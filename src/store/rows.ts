@@ -1,7 +1,7 @@
 /** Small things that all readers share. */
 import { C3Error } from '../shared/errors.ts';
-import { damagedStore } from './sqlite.ts';
-import type { Session } from './sqlite.ts';
+import { damagedStore } from './files/sqlite.ts';
+import type { Session } from './files/sqlite.ts';
 import { parentProblem } from './tree.ts';
 import type { Page } from './types.ts';
 

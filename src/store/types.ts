@@ -1,17 +1,17 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
-import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records.ts';
-import type { OtherContinuation, OwnContinuation } from '../shared/continuation.ts';
-import type { ProblemFacets, ProblemRow } from '../shared/problems.ts';
-import type { HolderPurpose } from '../shared/storeHolder.ts';
-import type { StoredEvaluation } from '../shared/evaluations.ts';
-import type { BucketKind, RankedBucket } from '../shared/rankings.ts';
-import type { RoundCost, StepCredits } from '../shared/stepRows.ts';
+import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records/records.ts';
+import type { OtherContinuation, OwnContinuation } from '../shared/records/continuation.ts';
+import type { ProblemFacets, ProblemRow } from '../shared/records/problems.ts';
+import type { HolderPurpose } from '../shared/protocols/storeHolder.ts';
+import type { StoredEvaluation } from '../shared/records/evaluations.ts';
+import type { BucketKind, RankedBucket } from '../shared/records/rankings.ts';
+import type { RoundCost, StepCredits } from '../shared/records/stepRows.ts';
 import type {
   Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, MessageHeadline, FoundMessages, FoundQuestion, QuestionQuery, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, EpisodeCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
-export type { StoredEvaluation } from '../shared/evaluations.ts';
+export type { StoredEvaluation } from '../shared/records/evaluations.ts';
 
 /**
  * Reading. Every function throws C3Error('store') when the store cannot be read, and C3Error('input') for an id or a page

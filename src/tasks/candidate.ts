@@ -1,5 +1,5 @@
 /** The program that a message of code stands for. */
-import type { InstanceTests } from '../shared/records.ts';
+import type { InstanceTests } from '../shared/records/records.ts';
 
 /**
  * The code as the tests meet it. Where a message goes on from a prefix (HumanEval), the prefix stands before it: what is indented completes the

@@ -1,5 +1,5 @@
 /** What a bundled task shows a team that learns it by example. */
-import type { Instance } from '../shared/records.ts';
+import type { Instance } from '../shared/records/records.ts';
 
 /** A message for each of two roles: the plan, and the solution of the role that sees it. */
 export interface Demonstration {

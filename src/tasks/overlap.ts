@@ -1,6 +1,6 @@
 /** What training and evaluation have in common: a question on both sides makes the accuracy say what was learned by heart. */
 import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../shared/records.ts';
+import type { Instance } from '../shared/records/records.ts';
 import { splitFingerprint } from './uid.ts';
 
 /** An evaluation instance and the training instance that it meets, by their uids. */

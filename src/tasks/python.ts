@@ -3,7 +3,7 @@
  * demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is the function that begins with it.
  */
 import { C3Error } from '../shared/errors.ts';
-import type { InstanceTests } from '../shared/records.ts';
+import type { InstanceTests } from '../shared/records/records.ts';
 import type { Demonstration, DemonstratedProblem } from './demonstration.ts';
 import { HashedStream } from './hashedStream.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';

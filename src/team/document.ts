@@ -2,8 +2,8 @@
 import { isAbsolute } from 'node:path';
 import { LineCounter, YAMLError } from 'yaml';
 import { C3Error, messageOf, nearestName, type ErrorAction } from '../shared/errors.ts';
-import { oneLine } from '../shared/oneLine.ts';
-import { MAX_YAML_CHARACTERS, parseYaml, yamlValue } from '../shared/yaml.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
+import { MAX_YAML_CHARACTERS, parseYaml, yamlValue } from '../shared/text/yaml.ts';
 import { Locator, type KeyPath } from './located.ts';
 
 export type { KeyPath } from './located.ts';

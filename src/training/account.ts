@@ -2,8 +2,8 @@
 import { LedgerCounter } from '../replay/budget.ts';
 import { reusedOf } from '../replay/reuse.ts';
 import { callOf, type TreeNode } from '../replay/tree.ts';
-import type { Ledger } from '../shared/records.ts';
-import { addTokens } from '../shared/stepRows.ts';
+import type { Ledger } from '../shared/records/records.ts';
+import { addTokens } from '../shared/records/stepRows.ts';
 import type { RunAccount, StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 

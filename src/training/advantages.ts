@@ -1,7 +1,7 @@
 /** From credited groups to training tuples. */
 import { mean, populationVariance } from '../credit/describe.ts';
 import { groupNormalise } from '../credit/groupNormalise.ts';
-import type { TrainingContext } from '../runtime/pack.ts';
+import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { TrainingMessage } from '../store/types.ts';
 
 /** One sampling group as the optimiser learns from it: the alternatives of one context. */

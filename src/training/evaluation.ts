@@ -4,7 +4,7 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
 import { grow, leavesOf, returnOf, type TreeNode } from '../replay/tree.ts';
-import type { EvaluationKind, Instance, Sampling } from '../shared/records.ts';
+import type { EvaluationKind, Instance, Sampling } from '../shared/records/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { requireMeasured } from './measured.ts';

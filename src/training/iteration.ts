@@ -4,7 +4,7 @@ import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
 import { recordTrainingTree, type RoundRecord } from '../replay/record.ts';
 import { callsOfFanout, grow, type TreeNode } from '../replay/tree.ts';
-import type { Instance } from '../shared/records.ts';
+import type { Instance } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';

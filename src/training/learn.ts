@@ -3,9 +3,9 @@
  * snapshot, is the same step.
  */
 import type { ModelRuntime } from '../runtime/host.ts';
-import type { ValueExample, ValueSettings } from '../runtime/valueHead.ts';
+import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { StepMetrics } from '../shared/records.ts';
+import type { StepMetrics } from '../shared/records/records.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';

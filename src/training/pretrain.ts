@@ -1,14 +1,14 @@
 /** Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed, step) alone. */
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeWhole } from '../runtime/wholeFile.ts';
+import { writeWhole } from '../runtime/files/wholeFile.ts';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../policy/tokenizer.ts';
 import { trainBpe } from '../policy/trainBpe.ts';
-import { initialParameters, loadParameters, parameterCount, saveModel, saveParameters } from '../runtime/model.ts';
-import type { TrainingContext } from '../runtime/pack.ts';
-import type { DeviceSettings } from '../runtime/session.ts';
-import { initialState, Trainer, type TrainingState } from '../runtime/trainer.ts';
-import type { TransformerConfig } from '../runtime/transformer.ts';
+import { initialParameters, loadParameters, parameterCount, saveModel, saveParameters } from '../runtime/model/model.ts';
+import type { TrainingContext } from '../runtime/train/pack.ts';
+import type { DeviceSettings } from '../runtime/session/session.ts';
+import { initialState, Trainer, type TrainingState } from '../runtime/train/trainer.ts';
+import type { TransformerConfig } from '../runtime/model/transformer.ts';
 import type { DemonstratedProblem } from '../tasks/demonstration.ts';
 import { generateSplit, type TaskName } from '../tasks/split.ts';
 import type { Protocol } from '../team/protocol.ts';

@@ -2,7 +2,7 @@
 import { checkRoom } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { placeWords, samplingOf } from '../replay/tree.ts';
-import type { Instance, Sampling } from '../shared/records.ts';
+import type { Instance, Sampling } from '../shared/records/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import type { RunConfig } from './config.ts';

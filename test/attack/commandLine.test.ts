@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { readArguments, text, whole } from '../../src/engine/arguments.ts';
-import { COMMANDS } from '../../src/engine/commands.ts';
+import { readArguments, text, whole } from '../../src/engine/commandLine/arguments.ts';
+import { COMMANDS } from '../../src/engine/commandLine/commands.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { c3, makeWorkspace } from '../unit/engine/workspace.ts';
 import { scaled, seed, tally } from './harness.ts';

@@ -6,10 +6,10 @@ import fc from 'fast-check';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditGroup } from '../../src/credit/estimators.ts';
 import { headlinesOf } from '../../src/credit/headline.ts';
 import { leaveOneOut } from '../../src/credit/estimators/loo.ts';
-import { creditLines } from '../../src/engine/creditLines.ts';
-import type { CreditPool } from '../../src/shared/creditPool.ts';
+import { creditLines } from '../../src/engine/lines/creditLines.ts';
+import type { CreditPool } from '../../src/shared/credit/creditPool.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { isReturn, MAX_RETURN } from '../../src/shared/returns.ts';
+import { isReturn, MAX_RETURN } from '../../src/shared/credit/returns.ts';
 import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
 
 const credits = tally('credit');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { gradeAnswer } from '../../src/evaluate/answer.ts';
 import { gradeMath, GRADERS } from '../../src/evaluate/math/grade.ts';
-import { wordDiff } from '../../src/shared/wordDiff.ts';
+import { wordDiff } from '../../src/shared/transcript/wordDiff.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
 

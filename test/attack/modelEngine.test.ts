@@ -4,7 +4,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
-import { CANCELLED_CODE, CancelRunRequest, JobsRequest, StartRunRequest, TestModelProgressNotification, TestModelRequest } from '../../src/shared/engineProtocol.ts';
+import { CANCELLED_CODE, CancelRunRequest, JobsRequest, StartRunRequest, TestModelProgressNotification, TestModelRequest } from '../../src/shared/protocols/engineProtocol.ts';
 import { folderOf } from '../unit/golden.ts';
 import { startEngine, type EngineProcess } from '../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';

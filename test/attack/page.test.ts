@@ -11,14 +11,14 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
-import type { EpisodesToHost } from '../../src/shared/episodesProtocol.ts';
-import type { ModelToHost } from '../../src/shared/modelProtocol.ts';
-import type { RunsTableToHost } from '../../src/shared/runsTable.ts';
-import { TAXONOMY_THRESHOLDS } from '../../src/shared/taxonomy.ts';
-import type { TaxonomyToHost } from '../../src/shared/taxonomyProtocol.ts';
-import type { TranscriptToHost } from '../../src/shared/transcriptProtocol.ts';
-import { modelFacts, runPlan } from '../unit/extension/modelFixture.ts';
+import type { DashboardToHost } from '../../src/shared/protocols/dashboardProtocol.ts';
+import type { EpisodesToHost } from '../../src/shared/protocols/episodesProtocol.ts';
+import type { ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
+import type { RunsTableToHost } from '../../src/shared/protocols/runsTable.ts';
+import { TAXONOMY_THRESHOLDS } from '../../src/shared/records/taxonomy.ts';
+import type { TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
+import type { TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
+import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
 import { scaled, seed, tally } from './harness.ts';
 
@@ -108,13 +108,13 @@ export class EventEmitter { event = () => ({ dispose: () => undefined }); fire()
 export class Position {} export class Range {} export class TabInputWebview {}
 `;
 registerHooks({ resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(VSCODE)}`, shortCircuit: true } : next(specifier, context)) });
-const { Dashboard } = await import('../../src/extension/dashboardPanel.ts');
-const { ModelFolders } = await import('../../src/extension/modelFolders.ts');
-const { ModelPanel } = await import('../../src/extension/modelPanel.ts');
-const { RunsTable } = await import('../../src/extension/runsTablePanel.ts');
-const { TaxonomyPanels } = await import('../../src/extension/taxonomyPanels.ts');
-const { TranscriptPanels } = await import('../../src/extension/transcriptPanels.ts');
-const { askForModelFolder } = await import('../../src/extension/chooseModel.ts');
+const { Dashboard } = await import('../../src/extension/dashboard/dashboardPanel.ts');
+const { ModelFolders } = await import('../../src/extension/model/modelFolders.ts');
+const { ModelPanel } = await import('../../src/extension/model/modelPanel.ts');
+const { RunsTable } = await import('../../src/extension/dashboard/runsTablePanel.ts');
+const { TaxonomyPanels } = await import('../../src/extension/taxonomy/taxonomyPanels.ts');
+const { TranscriptPanels } = await import('../../src/extension/transcript/transcriptPanels.ts');
+const { askForModelFolder } = await import('../../src/extension/model/chooseModel.ts');
 
 /** A panel whose page is the attacker's. */
 class Panel {

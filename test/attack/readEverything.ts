@@ -3,15 +3,15 @@
  * node test/attack/readEverything.ts STORE [write]
  * It prints what it read, or the kind and the message of the error that refused.
  */
-import { diagnose } from '../../src/engine/diagnose.ts';
-import { parseRecipe, protocolOf, protocolOfRun } from '../../src/engine/recipe.ts';
-import { parseThresholds, taxonomyReport } from '../../src/engine/taxonomyReport.ts';
-import { readBuckets } from '../../src/engine/taxonomyView.ts';
-import { HEADLINE_RULE } from '../../src/engine/headlines.ts';
+import { diagnose } from '../../src/engine/diagnose/diagnose.ts';
+import { parseRecipe, protocolOf, protocolOfRun } from '../../src/engine/recipe/recipe.ts';
+import { parseThresholds, taxonomyReport } from '../../src/engine/taxonomy/taxonomyReport.ts';
+import { readBuckets } from '../../src/engine/taxonomy/taxonomyView.ts';
+import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { runReport } from '../../src/report/report.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { openStoreForReading, type StoreReader } from '../../src/store/reader.ts';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForReading, type StoreReader } from '../../src/store/read/reader.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { contextEstimator } from '../../src/training/methods/methods.ts';
 
 const PAGE = { offset: 0, limit: 50 };

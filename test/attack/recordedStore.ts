@@ -1,7 +1,7 @@
 /** A real store to attack: what the command line records of a short run of a tiny team, with replays, a verification, labels and a diagnostic sample. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { openStoreForReading } from '../../src/store/reader.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { c3, makeWorkspace } from '../unit/engine/workspace.ts';
 
 export interface RecordedStore {

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { connectToEngine } from '../../src/client/startEngine.ts';
-import { ContextTokensRequest, InspectModelRequest, JobsRequest, LabelRequest, PlanRequest, ReplayRequest, RestartJobRequest, ResumeRunRequest, StartRunRequest, TaxonomyRequest, TestModelRequest, VerifyRequest, InitializeRequest, CancelRunRequest } from '../../src/shared/engineProtocol.ts';
+import { ContextTokensRequest, InspectModelRequest, JobsRequest, LabelRequest, PlanRequest, ReplayRequest, RestartJobRequest, ResumeRunRequest, StartRunRequest, TaxonomyRequest, TestModelRequest, VerifyRequest, InitializeRequest, CancelRunRequest } from '../../src/shared/protocols/engineProtocol.ts';
 import { startEngine, type EngineProcess } from '../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
 import { scaled, seed, tally } from './harness.ts';

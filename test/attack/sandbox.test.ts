@@ -5,9 +5,9 @@
 import { describe, it } from 'node:test';
 import { SANDBOX_PLACES } from '../../src/engine/places.ts';
 import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
-import { checkNative, nativeCommand } from '../../src/evaluate/python/native.ts';
+import { checkNative, nativeCommand } from '../../src/evaluate/python/native/native.ts';
 import { DEFAULT_LIMITS } from '../../src/evaluate/python/rules.ts';
-import { SandboxProcess } from '../../src/evaluate/python/sandboxProcess.ts';
+import { SandboxProcess } from '../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import type { PythonTests } from '../../src/evaluate/python/rules.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { BACKENDS, grader, tests } from '../unit/evaluate/python/support.ts';

@@ -10,19 +10,19 @@ import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { storeName } from '../../src/client/address.ts';
-import { QueueFile } from '../../src/engine/queueFile.ts';
-import { writeWhole } from '../../src/runtime/wholeFile.ts';
+import { QueueFile } from '../../src/engine/server/queueFile.ts';
+import { writeWhole } from '../../src/runtime/files/wholeFile.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { acquireLock, lockHolder } from '../../src/store/lock.ts';
-import { openStoreForReading } from '../../src/store/reader.ts';
-import { openStoreWhenFree, othersWait } from '../../src/store/waiting.ts';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { acquireLock, lockHolder } from '../../src/store/files/lock.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { openStoreWhenFree, othersWait } from '../../src/store/write/waiting.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, storeErrorLike, temporaryFolder } from '../unit/store/helpers.ts';
 import { tally } from './harness.ts';
 
 const locks = tally('store locks and links');
 const ROOT = join(import.meta.dirname, '..', '..');
-const WRITER = new URL('../../src/store/writer.ts', import.meta.url).href;
+const WRITER = new URL('../../src/store/write/writer.ts', import.meta.url).href;
 const HELPERS = new URL('../unit/store/helpers.ts', import.meta.url).href;
 const NO_LINKS = { skip: process.platform === 'win32' ? 'links need rights of an administrator there' : false };
 

@@ -5,8 +5,8 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { openStoreForReading } from '../../src/store/reader.ts';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, filesOf, rawConnection, temporaryFolder } from '../unit/store/helpers.ts';
 import { finished, type Finished } from '../unit/engine/workspace.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
@@ -129,7 +129,7 @@ async function c3Writable(folder: string, path: string, command: readonly string
   return stdout;
 }
 
-const READER = new URL('../../src/store/reader.ts', import.meta.url).href;
+const READER = new URL('../../src/store/read/reader.ts', import.meta.url).href;
 const READ = `
   import { openStoreForReading } from ${JSON.stringify(READER)};
   try {

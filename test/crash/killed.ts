@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../src/shared/errors.ts';
-import { connect, type Connection } from '../../src/store/sqlite.ts';
+import { connect, type Connection } from '../../src/store/files/sqlite.ts';
 import { startC3 } from '../unit/engine/workspace.ts';
 import { halfWritten, type Sizes } from './tables.ts';
 

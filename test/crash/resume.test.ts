@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { connect } from '../../src/store/sqlite.ts';
+import { connect } from '../../src/store/files/sqlite.ts';
 import { jsonl, sums } from '../unit/training/tinyTeam.ts';
 import { copyOf, makeWorkspace, withStore } from '../unit/engine/workspace.ts';
 import { Onlooker, runUntil, type Moment } from './killed.ts';

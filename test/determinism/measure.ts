@@ -11,7 +11,7 @@ import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow } from '../../src/replay/tree.ts';
-import type { Completion, GenerationControl, GenerationRequest } from '../../src/runtime/generate.ts';
+import type { Completion, GenerationControl, GenerationRequest } from '../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';

@@ -4,8 +4,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { Generator, type Completion, type GenerationRequest } from '../../src/runtime/generate.ts';
-import { loadModel } from '../../src/runtime/model.ts';
+import { Generator, type Completion, type GenerationRequest } from '../../src/runtime/generate/generate.ts';
+import { loadModel } from '../../src/runtime/model/model.ts';
 import { Stream, streamKey } from '../../src/runtime/random.ts';
 
 /** Batches of every size up to here. */

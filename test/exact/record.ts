@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { connect } from '../../src/store/sqlite.ts';
+import { connect } from '../../src/store/files/sqlite.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';
 import { run as execute } from '../support/command.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
-import { openStoreForReading } from '../../src/store/reader.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';

@@ -1,8 +1,8 @@
 /** For one run the rows of its transcripts, the side bar and the classes say what the command line says. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import type { Message } from '../../src/shared/records.ts';
-import { openStoreForReading } from '../../src/store/reader.ts';
+import type { Message } from '../../src/shared/records/records.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, storeOf, TINY } from './team.ts';
 

@@ -1,8 +1,8 @@
 /** The run dashboard in a real VS Code: long runs, comparing, reading by keyboard, holding still, tables and copies, the way to episodes. */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
-import { decimal } from '../../src/shared/figures.ts';
-import type { StoreWriter } from '../../src/store/writer.ts';
+import { decimal } from '../../src/shared/text/figures.ts';
+import type { StoreWriter } from '../../src/store/write/writer.ts';
 import { addMadeRun, addMadeStep, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { quantile, roundNumbers } from './storeNumbers.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
-import type { EvaluationPoint } from '../../src/shared/evaluations.ts';
+import type { EvaluationPoint } from '../../src/shared/records/evaluations.ts';
 import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';

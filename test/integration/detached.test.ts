@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { openStoreForReading } from '../../src/store/reader.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { enginesIn } from '../support/engines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { reading, reloadWindow, storeOf, TINY } from './team.ts';

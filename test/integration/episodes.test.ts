@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
 import type { FrameLocator, Locator } from 'playwright-core';
-import type { Interval, RunSummary } from '../../src/shared/records.ts';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import type { Interval, RunSummary } from '../../src/shared/records/records.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { findings } from './axe.ts';

@@ -1,7 +1,7 @@
 /** The episodes of a run of 100,000 problems: how soon they are there, sorted, found and scrolled to. The figures are printed. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addManyProblems } from './episodesStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, frameOf, reading, storeOf } from './team.ts';

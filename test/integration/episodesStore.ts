@@ -1,8 +1,8 @@
 /** A store with very many problems, written as the engine writes it. */
 import { createHash } from 'node:crypto';
-import type { Instance } from '../../src/shared/records.ts';
-import type { StoreWriter } from '../../src/store/writer.ts';
-import type { Headline } from '../../src/shared/headline.ts';
+import type { Instance } from '../../src/shared/records/records.ts';
+import type { StoreWriter } from '../../src/store/write/writer.ts';
+import type { Headline } from '../../src/shared/credit/headline.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { addMessage, addRun, addTree } from '../unit/extension/storeFixture.ts';
 

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
-import { openStoreForReading } from '../../src/store/reader.ts';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addMessage, addRequest, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';

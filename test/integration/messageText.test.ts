@@ -1,7 +1,7 @@
 /** How the text of a message is read in the transcript: prose, code and mathematics set apart, to the letter on demand, hits of a search in sight. */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addMessage, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { findings } from './axe.ts';
 import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';

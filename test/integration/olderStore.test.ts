@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { migrate, MIGRATIONS } from '../../src/store/migrations.ts';
+import { migrate, MIGRATIONS } from '../../src/store/tables/migrations.ts';
 import { workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, storeOf } from './team.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
-import type { BucketView } from '../../src/shared/records.ts';
+import type { BucketView } from '../../src/shared/records/records.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { openLane, assertQuiet, firstPlan, reading, reloadWindow, TINY, transcriptOf } from './team.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunRecord } from '../../src/shared/records.ts';
-import { openStoreForReading } from '../../src/store/reader.ts';
+import type { RunRecord } from '../../src/shared/records/records.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { enginesIn } from '../support/engines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, reloadWindow, storeOf, TINY } from './team.ts';

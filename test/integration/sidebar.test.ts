@@ -1,7 +1,7 @@
 /** The side bar: buckets by rank, filters, menus and welcome texts; activation only on use; every panel back after a reload. */
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';

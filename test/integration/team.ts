@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Frame, FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
-import { openStoreForReading } from '../../src/store/reader.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
 import type { StoreReader } from '../../src/store/types.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 

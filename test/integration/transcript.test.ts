@@ -1,12 +1,12 @@
 /** Reading a transcript and replaying a message, with the real engine. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import { sentence } from '../../src/shared/headline.ts';
-import type { BucketView } from '../../src/shared/records.ts';
-import { openStoreForReading } from '../../src/store/reader.ts';
-import { loadSqlite } from '../../src/store/sqlite.ts';
+import { sentence } from '../../src/shared/credit/headline.ts';
+import type { BucketView } from '../../src/shared/records/records.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { tamper } from '../support/tamper.ts';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, openFromEpisodes, openLane, reloadWindow, storeOf, TINY } from './team.ts';

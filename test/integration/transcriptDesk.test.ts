@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
-import { openStoreForReading } from '../../src/store/reader.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
 

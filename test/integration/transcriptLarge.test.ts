@@ -1,7 +1,7 @@
 /** A transcript of 100,000 decisions: what is drawn while it is scrolled and at rest, what a search finds, and the way to any message. */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Page } from 'playwright-core';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { BIG_RUN, BIG_WIDTH, writeBigTranscript } from '../support/bigTranscript.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';

@@ -1,7 +1,7 @@
 /** A folder that the user does not trust: what is stored can be read, and nothing runs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, RUN } from '../unit/extension/storeFixture.ts';
 import { makeEndless } from '../support/endlessStore.ts';
 import { Workbench } from './harness/workbench.ts';

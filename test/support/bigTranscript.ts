@@ -6,10 +6,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { TranscriptReading } from '../../src/extension/transcriptReading.ts';
-import { NO_FILTER, type TranscriptTarget } from '../../src/shared/transcriptProtocol.ts';
-import { openStoreForReading } from '../../src/store/reader.ts';
-import { openStoreForWriting } from '../../src/store/writer.ts';
+import { TranscriptReading } from '../../src/extension/transcript/transcriptReading.ts';
+import { NO_FILTER, type TranscriptTarget } from '../../src/shared/protocols/transcriptProtocol.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { headline, setHeadlines } from './headlines.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseHolder } from '../../src/shared/storeHolder.ts';
+import { parseHolder } from '../../src/shared/protocols/storeHolder.ts';
 
 /** The process numbers of the engines in a runtime folder. */
 export function enginesIn(runtime: string): number[] {

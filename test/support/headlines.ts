@@ -1,10 +1,10 @@
 /** Headline credits written straight into a store, for tests of what reads them. */
 import { headlinesOf } from '../../src/credit/headline.ts';
-import type { Credit } from '../../src/shared/records.ts';
-import { clearOf, distanceToDecision, type Headline, type Verdict } from '../../src/shared/headline.ts';
-import { LIST_CLEAREST, tokenKey } from '../../src/store/headlines.ts';
-import type { HeadlineRule } from '../../src/store/writer.ts';
-import { loadSqlite, type Connection } from '../../src/store/sqlite.ts';
+import type { Credit } from '../../src/shared/records/records.ts';
+import { clearOf, distanceToDecision, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
+import { LIST_CLEAREST, tokenKey } from '../../src/store/tables/headlines.ts';
+import type { HeadlineRule } from '../../src/store/write/writer.ts';
+import { loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
 
 /** The rule of the engine for runs whose returns lie in [0, 1]. */
 export const UNIT_RULE: HeadlineRule = { headlinesOf, rangeOf: () => ({ low: 0, high: 1 }) };

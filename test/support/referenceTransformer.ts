@@ -2,7 +2,7 @@
  * A transformer of the Llama, Qwen2 and Qwen3 families in float64 and plain loops, one position after another: what the graphs are compared with.
  * It shares no code with src/runtime but the type of the configuration.
  */
-import type { RopeScaling, TransformerConfig } from '../../src/runtime/transformer.ts';
+import type { RopeScaling, TransformerConfig } from '../../src/runtime/model/transformer.ts';
 
 /** Weights by checkpoint name; a linear weight is [out, in] in row-major order. */
 export type ReferenceWeights = ReadonlyMap<string, Float64Array>;

@@ -1,5 +1,5 @@
 /** Changes rows of a store as another program could: its guards are taken away and put back. */
-import type { Connection } from '../../src/store/sqlite.ts';
+import type { Connection } from '../../src/store/files/sqlite.ts';
 
 interface Guard {
   readonly name: string;

@@ -12,7 +12,7 @@ import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow, leavesOf, returnOf, type Branch, type TreeNode, type TreeSettings } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
-import type { Interval } from '../../src/shared/records.ts';
+import type { Interval } from '../../src/shared/records/records.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../src/team/render.ts';

@@ -1,5 +1,5 @@
 /** Texts of models and files in a page: what acts in them unseen stands there by its code, set apart, and turns nothing around. */
-import { pieces } from '../../src/shared/visible.ts';
+import { pieces } from '../../src/shared/text/visible.ts';
 import { h } from './dom.ts';
 
 /** Codes of one text that are set apart; later ones are codes among the other characters. */

@@ -1,5 +1,5 @@
 /** A word of the glossary in a page: what it means shows while the pointer is on it or it has the keyboard. */
-import { GLOSSARY, type TermName } from '../../src/shared/glossary.ts';
+import { GLOSSARY, type TermName } from '../../src/shared/text/glossary.ts';
 import { h } from './dom.ts';
 
 /** Pixels between a word and its explanation, and between that and the edge of the page. */

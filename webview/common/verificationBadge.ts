@@ -1,5 +1,5 @@
 /** What re-execution showed of a replay: an icon and a few words, with the reason in the tooltip and for screen readers. */
-import type { VerificationMark } from '../../src/shared/records.ts';
+import type { VerificationMark } from '../../src/shared/records/records.ts';
 import { h, icon, type IconName } from './dom.ts';
 
 const ICONS: Readonly<Record<VerificationMark['state'], IconName>> = { identical: 'check', different: 'cross', notComparable: 'none', unverified: 'open' };

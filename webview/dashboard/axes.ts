@@ -1,5 +1,5 @@
 /** What charts run over: training steps, or what training has cost up to them. */
-import type { ChartAxis } from '../../src/shared/dashboardProtocol.ts';
+import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count, duration } from '../common/format.ts';
 
 export interface AxisWords {

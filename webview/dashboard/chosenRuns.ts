@@ -1,5 +1,5 @@
 /** The runs laid over the shown one: what was asked for counts until the host has told it back, so that quick choices build on each other. */
-import type { DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
+import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 export class ChosenRuns {
   private runs: readonly string[] = [];

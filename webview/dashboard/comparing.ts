@@ -1,5 +1,5 @@
 /** Choosing runs to lay over the shown one, and the legend that tells them apart. */
-import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/dashboardProtocol.ts';
+import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { theme } from '../common/theme.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, percent1 } from '../common/format.ts';

@@ -1,6 +1,6 @@
 /** One chart with its name, its newest value, its table and its copies. By keyboard: Tab reaches it, arrows move along its points, Enter opens one. */
 import { h, replace } from '../common/dom.ts';
-import type { ChartAxis } from '../../src/shared/dashboardProtocol.ts';
+import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 import type { LogScales } from './axes.ts';
 import { csvOf } from './dataTable.ts';
 import { DataTableView } from './dataTableView.ts';

@@ -1,6 +1,6 @@
 /** What a figure of the dashboard is: how it is drawn, and which table stands behind it. */
-import type { ChartAxis } from '../../src/shared/dashboardProtocol.ts';
-import type { Interval } from '../../src/shared/records.ts';
+import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
+import type { Interval } from '../../src/shared/records/records.ts';
 import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
 import { AXIS_WORDS } from './axes.ts';
 import type { Cell, DataTable } from './dataTable.ts';

@@ -1,6 +1,6 @@
 /** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
-import { CHART_AXES, isDashboardState, STEPS_MOST, type ChartAxis, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/dashboardProtocol.ts';
-import { isResumable } from '../../src/shared/runStatus.ts';
+import { CHART_AXES, isDashboardState, STEPS_MOST, type ChartAxis, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/protocols/dashboardProtocol.ts';
+import { isResumable } from '../../src/shared/records/runStatus.ts';
 import { onThemeChange } from '../common/theme.ts';
 import { badge, focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';

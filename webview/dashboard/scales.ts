@@ -1,6 +1,6 @@
 /** The scales of a chart, linear and logarithmic, as chart.js takes them. */
 import type { ScaleOptionsByType } from 'chart.js';
-import type { ChartAxis } from '../../src/shared/dashboardProtocol.ts';
+import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 /** The part of a scale's options that is said here. */
 type Options = { type: 'linear' | 'logarithmic' } & Pick<Partial<ScaleOptionsByType<'linear'>>, 'min' | 'max' | 'suggestedMin' | 'suggestedMax'> & {

@@ -1,5 +1,5 @@
 /** The figures over training steps. */
-import type { Spread, StepRow } from '../../src/shared/stepRows.ts';
+import type { Spread, StepRow } from '../../src/shared/records/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
 import { axisCells, axisColumns, axisWords, numberCell, overTraining, runCells, runColumns, type FigureSpec } from './figures.ts';
 import type { LinePoint } from './lines.ts';

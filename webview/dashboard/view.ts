@@ -1,8 +1,8 @@
 /** What the dashboard shows at one moment: the snapshot with the steps of its runs. Nothing here is changed once it is made. */
-import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/dashboardProtocol.ts';
-import type { StoredEvaluation } from '../../src/shared/evaluations.ts';
-import type { RunRecord } from '../../src/shared/records.ts';
-import type { StepRow } from '../../src/shared/stepRows.ts';
+import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/protocols/dashboardProtocol.ts';
+import type { StoredEvaluation } from '../../src/shared/records/evaluations.ts';
+import type { RunRecord } from '../../src/shared/records/records.ts';
+import type { StepRow } from '../../src/shared/records/stepRows.ts';
 
 /** A run in the charts. The first is the one that was chosen. */
 export interface ShownRun {

@@ -1,7 +1,7 @@
 /** The columns of the grid: what stands in each cell, and what it says to those who do not see it. */
-import type { ShownProblem } from '../../src/shared/episodesProtocol.ts';
-import { NOT_CLASSIFIED, type ProblemColumn } from '../../src/shared/problems.ts';
-import { disarmed } from '../../src/shared/visible.ts';
+import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
+import { NOT_CLASSIFIED, type ProblemColumn } from '../../src/shared/records/problems.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';
 import { count, creditText, decimal, duration, oneLine, returnText } from '../common/format.ts';

@@ -1,8 +1,8 @@
 /** Below the grid: the whole question of the row with the keyboard, what it is, and the way to each of its rounds. */
-import { roundTitle } from '../../src/shared/evaluationRounds.ts';
-import type { ShownProblem } from '../../src/shared/episodesProtocol.ts';
-import type { ProblemRound } from '../../src/shared/problems.ts';
-import { disarmed } from '../../src/shared/visible.ts';
+import { roundTitle } from '../../src/shared/records/evaluationRounds.ts';
+import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
+import type { ProblemRound } from '../../src/shared/records/problems.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, creditText, oneLine, returnText } from '../common/format.ts';
 import { copyAsWritten, shownText } from '../common/shownText.ts';

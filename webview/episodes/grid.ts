@@ -1,6 +1,6 @@
 /** The grid of problems: one tab stop, rows drawn only where they can be seen. */
-import { NO_PLACE, PROBLEM_WINDOW, type ProblemLayout, type ProblemPlace, type ShownProblem } from '../../src/shared/episodesProtocol.ts';
-import type { ProblemSort } from '../../src/shared/problems.ts';
+import { NO_PLACE, PROBLEM_WINDOW, type ProblemLayout, type ProblemPlace, type ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
+import type { ProblemSort } from '../../src/shared/records/problems.ts';
 import { h } from '../common/dom.ts';
 import { RowWindows } from '../common/rowWindows.ts';
 import { COLUMNS } from './columns.ts';

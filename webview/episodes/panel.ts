@@ -1,7 +1,7 @@
 /** The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected. */
-import { isEpisodesState, NO_PLACE, type EpisodesFromHost, type EpisodesRun, type EpisodesToHost, type ProblemPlace } from '../../src/shared/episodesProtocol.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter, type ProblemSort } from '../../src/shared/problems.ts';
-import { disarmed } from '../../src/shared/visible.ts';
+import { isEpisodesState, NO_PLACE, type EpisodesFromHost, type EpisodesRun, type EpisodesToHost, type ProblemPlace } from '../../src/shared/protocols/episodesProtocol.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter, type ProblemSort } from '../../src/shared/records/problems.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
 import { button } from '../common/toolkit.ts';

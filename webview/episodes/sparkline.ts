@@ -1,6 +1,6 @@
 /** The outcomes of a problem over a run, as a small line: rings for evaluations, points for training steps. */
-import { roundTitle } from '../../src/shared/evaluationRounds.ts';
-import type { ProblemRound } from '../../src/shared/problems.ts';
+import { roundTitle } from '../../src/shared/records/evaluationRounds.ts';
+import type { ProblemRound } from '../../src/shared/records/problems.ts';
 import { setAttributes, type Attributes } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
 

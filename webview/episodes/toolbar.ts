@@ -1,6 +1,6 @@
 /** Searching, filtering and saved filters, on one line above the grid. */
-import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/episodesProtocol.ts';
-import { NO_PROBLEM_FILTER, NOT_CLASSIFIED, OUTCOME_FILTERS, SPLIT_FILTERS, VERDICT_FILTERS, type OutcomeFilter, type ProblemFacets, type ProblemFilter, type ProblemSort, type SplitFilter, type VerdictFilter } from '../../src/shared/problems.ts';
+import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/protocols/episodesProtocol.ts';
+import { NO_PROBLEM_FILTER, NOT_CLASSIFIED, OUTCOME_FILTERS, SPLIT_FILTERS, VERDICT_FILTERS, type OutcomeFilter, type ProblemFacets, type ProblemFilter, type ProblemSort, type SplitFilter, type VerdictFilter } from '../../src/shared/records/problems.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 

@@ -1,5 +1,5 @@
 /** The words of the episodes panel. */
-import type { ProblemLayout } from '../../src/shared/episodesProtocol.ts';
+import type { ProblemLayout } from '../../src/shared/protocols/episodesProtocol.ts';
 import { count } from '../common/format.ts';
 
 /** How many problems are listed, of how many. */

@@ -1,6 +1,6 @@
 /** The memory plan as a picture: what is needed, piece after piece, on a bar that is as long as what there is. */
 import type { MemoryItem, MemoryTotal } from '../../src/shared/models.ts';
-import { bytesWords } from '../../src/shared/sizes.ts';
+import { bytesWords } from '../../src/shared/text/sizes.ts';
 import { h } from '../common/dom.ts';
 
 /** One piece of the bar; places and widths in percent of the bar. */

@@ -1,6 +1,6 @@
 /** The model panel: what a folder holds, what a run with it needs, whether it works here, and the way to a run. */
 import { DEVICE_REQUESTS, PROVIDER_TITLES, type DeviceRequest } from '../../src/shared/devices.ts';
-import { ADAPTER_RANKS, type ModelFromHost, type ModelSettings, type ModelSnapshot, type ModelToHost } from '../../src/shared/modelProtocol.ts';
+import { ADAPTER_RANKS, type ModelFromHost, type ModelSettings, type ModelSnapshot, type ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
 import type { ModelFacts } from '../../src/shared/models.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';

@@ -1,6 +1,6 @@
 /** The memory plan: a bar for each place with the numbers behind it, and what to change where it does not fit. */
 import type { MemoryPlan, RunPlan } from '../../src/shared/models.ts';
-import { bytesWords } from '../../src/shared/sizes.ts';
+import { bytesWords } from '../../src/shared/text/sizes.ts';
 import { badge, h } from '../common/dom.ts';
 import { COLOURS, memoryBar, type NumberedItem } from './memoryBar.ts';
 import { budgetWords, placeName, totalWords, verdict } from './words.ts';

@@ -1,7 +1,7 @@
 /** Facts, memory and self-tests in words. */
-import type { ModelTestState } from '../../src/shared/modelProtocol.ts';
+import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
 import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
-import { bytesWords, countWords } from '../../src/shared/sizes.ts';
+import { bytesWords, countWords } from '../../src/shared/text/sizes.ts';
 import { count, duration, percent } from '../common/format.ts';
 
 /** As safetensors and people name the same. */

@@ -1,7 +1,7 @@
 /** The columns of the runs table. */
-import type { Interval } from '../../src/shared/records.ts';
-import { SETTING_PREFIX, type RunColumn, type RunTableRow } from '../../src/shared/runsTable.ts';
-import { disarmed } from '../../src/shared/visible.ts';
+import type { Interval } from '../../src/shared/records/records.ts';
+import { SETTING_PREFIX, type RunColumn, type RunTableRow } from '../../src/shared/protocols/runsTable.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import { h } from '../common/dom.ts';
 import { count, duration, percent1, percentBounds } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';

@@ -1,7 +1,7 @@
 /** The runs table: sorted, searched, with the settings in which the runs differ, and boxes that choose what the dashboard compares. */
-import { COMPARED_MOST } from '../../src/shared/dashboardProtocol.ts';
-import { isRunsTableState, settingKeys, sortedRuns, type RunsTableFromHost, type RunsTableToHost, type RunTableRow } from '../../src/shared/runsTable.ts';
-import { disarmed } from '../../src/shared/visible.ts';
+import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
+import { isRunsTableState, settingKeys, sortedRuns, type RunsTableFromHost, type RunsTableToHost, type RunTableRow } from '../../src/shared/protocols/runsTable.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import { focusedIn, h, icon, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';

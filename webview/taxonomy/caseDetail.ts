@@ -1,6 +1,6 @@
 /** One case unfolded: its alternatives with their returns, the user's label to give, and all labels given before. */
-import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/shared/taxonomy.ts';
-import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
+import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/shared/records/taxonomy.ts';
+import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, decimal, NOT_MEASURED, returnText } from '../common/format.ts';

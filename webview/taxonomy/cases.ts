@@ -1,7 +1,7 @@
 /** The cases that the filters let through: each unfolds, is labelled, and opens the transcript at its message. */
-import { VERDICT_MEANING, VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/taxonomy.ts';
-import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/taxonomyProtocol.ts';
-import { beginning, disarmed } from '../../src/shared/visible.ts';
+import { VERDICT_MEANING, VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/records/taxonomy.ts';
+import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
+import { beginning, disarmed } from '../../src/shared/text/visible.ts';
 import { arrange, badge, focusedIn, h, icon } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';

@@ -1,5 +1,5 @@
 /** The classes with their rules, counts and shares of all buckets; each is a button that lists its cases only. */
-import { leftOutWords, VERDICT_MEANING, VERDICTS, type TaxonomyView, type VerdictName } from '../../src/shared/taxonomy.ts';
+import { leftOutWords, VERDICT_MEANING, VERDICTS, type TaxonomyView, type VerdictName } from '../../src/shared/records/taxonomy.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';

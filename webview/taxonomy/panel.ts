@@ -1,6 +1,6 @@
 /** The failure taxonomy of a run: the classes under thresholds that can be tried, the user's own labels beside them, findings, and every case. */
-import { LABEL_FILTERS, leftOutWords, NO_FILTER, type TaxonomyFilter, type TaxonomyThresholds, type TaxonomyView, VERDICTS } from '../../src/shared/taxonomy.ts';
-import { CASES_SHOWN, isTaxonomyState, type LabelDraft, type TaxonomyFromHost, type TaxonomyToHost } from '../../src/shared/taxonomyProtocol.ts';
+import { LABEL_FILTERS, leftOutWords, NO_FILTER, type TaxonomyFilter, type TaxonomyThresholds, type TaxonomyView, VERDICTS } from '../../src/shared/records/taxonomy.ts';
+import { CASES_SHOWN, isTaxonomyState, type LabelDraft, type TaxonomyFromHost, type TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';

@@ -1,5 +1,5 @@
 /** The thresholds, each as a slider and a number; every change that makes sense is told at once. */
-import { sameThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, type TaxonomyThresholds, type ThresholdName } from '../../src/shared/taxonomy.ts';
+import { sameThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, type TaxonomyThresholds, type ThresholdName } from '../../src/shared/records/taxonomy.ts';
 import { h } from '../common/dom.ts';
 import { button } from '../common/toolkit.ts';
 import { THRESHOLD_LABELS } from './words.ts';

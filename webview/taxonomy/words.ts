@@ -1,6 +1,6 @@
 /** What the taxonomy panel says in words: what the classes mean, by which rule, and how labels agree. */
-import type { TaxonomyAgreement, TaxonomyThresholds, ThresholdName, VerdictName } from '../../src/shared/taxonomy.ts';
-import { PRECEDENCE, sameThresholds, TAXONOMY_THRESHOLDS, thresholdWords } from '../../src/shared/taxonomy.ts';
+import type { TaxonomyAgreement, TaxonomyThresholds, ThresholdName, VerdictName } from '../../src/shared/records/taxonomy.ts';
+import { PRECEDENCE, sameThresholds, TAXONOMY_THRESHOLDS, thresholdWords } from '../../src/shared/records/taxonomy.ts';
 import { bounds, count, decimal, percent1 } from '../common/format.ts';
 
 /** The rule behind each class with the thresholds that count; null for what is left. */

@@ -1,8 +1,8 @@
 /** The alternatives of one bucket, equal ones once: text, returns, credit, cost and whether re-execution gave the same bytes. */
-import { continuationWords, ownWords } from '../../src/shared/continuation.ts';
-import { DRAWS_WORDS, type Draws } from '../../src/shared/draws.ts';
-import type { Alternative, BucketView } from '../../src/shared/records.ts';
-import { beginning } from '../../src/shared/visible.ts';
+import { continuationWords, ownWords } from '../../src/shared/records/continuation.ts';
+import { DRAWS_WORDS, type Draws } from '../../src/shared/records/draws.ts';
+import type { Alternative, BucketView } from '../../src/shared/records/records.ts';
+import { beginning } from '../../src/shared/text/visible.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';
 import { count, NOT_MEASURED, returnText } from '../common/format.ts';

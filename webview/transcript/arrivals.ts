@@ -1,5 +1,5 @@
 /** When a newer layout is shown. Pure. */
-import type { TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
+import type { TranscriptLayout } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 export class Arrivals<Opened extends { readonly layout: Pick<TranscriptLayout, 'places' | 'near'> }> {
   /** A layout that waits for the places of what came into sight meanwhile. */

@@ -1,5 +1,5 @@
 /** Two branches side by side: where they part, what they returned, how long they are. */
-import { partingText, type ComparedSide, type Comparison } from '../../src/shared/comparison.ts';
+import { partingText, type ComparedSide, type Comparison } from '../../src/shared/transcript/comparison.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';

@@ -1,5 +1,5 @@
 /** "Continue with": another snapshot, temperature or model for a replay. What is left alone is as recorded. */
-import { choiceProblem, OTHER_DISTRIBUTION, type ContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../../src/shared/continuation.ts';
+import { choiceProblem, OTHER_DISTRIBUTION, type ContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../../src/shared/records/continuation.ts';
 import { h } from '../common/dom.ts';
 import { button, dropdown, option, textField, type Dropdown } from '../common/toolkit.ts';
 import type { ReplayFields } from './drafts.ts';

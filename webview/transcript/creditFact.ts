@@ -1,5 +1,5 @@
 /** A message's one credit in the pane: its bar, what it says in words, what is behind it, and a button that settles it. */
-import type { Headline } from '../../src/shared/headline.ts';
+import type { Headline } from '../../src/shared/credit/headline.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace, type Child } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';

@@ -1,9 +1,9 @@
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
-import type { Draws } from '../../src/shared/draws.ts';
-import type { Headline } from '../../src/shared/headline.ts';
-import type { BucketView } from '../../src/shared/records.ts';
-import type { MessageDetail, ReplayDefaults, ReplayState, TranscriptHeader } from '../../src/shared/transcriptProtocol.ts';
-import type { WhyLost } from '../../src/shared/whyLost.ts';
+import type { Draws } from '../../src/shared/records/draws.ts';
+import type { Headline } from '../../src/shared/credit/headline.ts';
+import type { BucketView } from '../../src/shared/records/records.ts';
+import type { MessageDetail, ReplayDefaults, ReplayState, TranscriptHeader } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { WhyLost } from '../../src/shared/transcript/whyLost.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';

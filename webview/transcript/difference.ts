@@ -1,5 +1,5 @@
 /** Where two texts differ, word by word, in one. */
-import { wordDiff } from '../../src/shared/wordDiff.ts';
+import { wordDiff } from '../../src/shared/transcript/wordDiff.ts';
 import { h } from '../common/dom.ts';
 import { shownText } from '../common/shownText.ts';
 

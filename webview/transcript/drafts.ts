@@ -1,5 +1,5 @@
 /** What was begun in the replay forms of a transcript and not asked for yet: the newest few, one for each message. */
-import { DRAFT_LIMITS, DRAFTS_LENGTH, MOST_DRAFTS, type ReplayDraft } from '../../src/shared/transcriptProtocol.ts';
+import { DRAFT_LIMITS, DRAFTS_LENGTH, MOST_DRAFTS, type ReplayDraft } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 /** What stands in the fields of a replay form. */
 export type ReplayFields = Omit<ReplayDraft, 'message'>;

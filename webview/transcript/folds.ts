@@ -1,5 +1,5 @@
 /** Which rows are folded, in sight or hidden by a filter: messages that the user folded, and lanes that the user did not open. */
-import type { RowPlace } from '../../src/shared/transcriptProtocol.ts';
+import type { RowPlace } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 /** A folded row and how many rows it hides. */
 export interface FoldedRow {

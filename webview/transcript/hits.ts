@@ -1,5 +1,5 @@
 /** Stepping through the hits of a search. */
-import type { SearchHits } from '../../src/shared/transcriptProtocol.ts';
+import type { SearchHits } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 /** The place in an ascending list of rows to go to from a row: the next or the previous hit, around the ends; null without hits. */
 export function stepFrom(rows: readonly number[], row: number, direction: 1 | -1): number | null {

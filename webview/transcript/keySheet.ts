@@ -1,5 +1,5 @@
 /** The sheet that explains the keys, made from the bindings themselves, and the words, made from the glossary. */
-import { GLOSSARY } from '../../src/shared/glossary.ts';
+import { GLOSSARY } from '../../src/shared/text/glossary.ts';
 import { h } from '../common/dom.ts';
 import { button } from '../common/toolkit.ts';
 import { TREE_KEYS, TYPE_AHEAD_KEYS } from './keys.ts';

@@ -1,6 +1,6 @@
 /** What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under "Details". */
-import type { MessageDetail } from '../../src/shared/transcriptProtocol.ts';
-import type { BucketView, Credit } from '../../src/shared/records.ts';
+import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { BucketView, Credit } from '../../src/shared/records/records.ts';
 import { h, replace, type Child } from '../common/dom.ts';
 import { bounds, count, signed } from '../common/format.ts';
 import { term } from '../common/term.ts';

@@ -1,6 +1,6 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
-import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayDraft, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
-import type { WhyLost } from '../../src/shared/whyLost.ts';
+import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayDraft, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { WhyLost } from '../../src/shared/transcript/whyLost.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
 import { term } from '../common/term.ts';

@@ -1,5 +1,5 @@
 /** Which message a click means: rows may be drawn anew, or move, between the press of a button and its release. */
-import type { MarkedRow } from '../../src/shared/transcriptProtocol.ts';
+import type { MarkedRow } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 export class Pointer {
   /** What the rows on screen show, those of the layout before too. */

@@ -1,5 +1,5 @@
 /** The protocol as a small map: who speaks, who sees whom, where the selected message stands. A click sifts for the role. */
-import { placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/protocolGraph.ts';
+import { placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
 import { h, replace, setAttributes, type Attributes } from '../common/dom.ts';
 
 const WIDTH = 104;

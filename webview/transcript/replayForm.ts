@@ -1,6 +1,6 @@
 /** Asks for a replay of one message and shows how far it is. */
-import { AS_RECORDED, type ContinuationChoice } from '../../src/shared/continuation.ts';
-import { DRAFT_LIMITS, MAX_ALTERNATIVES, MAX_REPLAYS, type MessageDetail, type ReplayDefaults, type ReplayState } from '../../src/shared/transcriptProtocol.ts';
+import { AS_RECORDED, type ContinuationChoice } from '../../src/shared/records/continuation.ts';
+import { DRAFT_LIMITS, MAX_ALTERNATIVES, MAX_REPLAYS, type MessageDetail, type ReplayDefaults, type ReplayState } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { focusedIn, h } from '../common/dom.ts';
 import { button, checkbox, progressRing, textArea, textField, type Button, type Checkbox, type TextArea, type TextField } from '../common/toolkit.ts';
 import { ContinueWith } from './continueWith.ts';

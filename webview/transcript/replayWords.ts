@@ -1,7 +1,7 @@
 /** Numbers of a replay, read and put in words. */
-import { isDecided, type Headline } from '../../src/shared/headline.ts';
-import { TEMPERATURE, type OfferedSnapshot } from '../../src/shared/continuation.ts';
-import type { Replays, ReplayState, TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
+import { isDecided, type Headline } from '../../src/shared/credit/headline.ts';
+import { TEMPERATURE, type OfferedSnapshot } from '../../src/shared/records/continuation.ts';
+import type { Replays, ReplayState, TranscriptLayout } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { count } from '../common/format.ts';
 
 /** A number of things: `1 message`, `2 messages`. */

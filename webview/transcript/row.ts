@@ -1,8 +1,8 @@
 /** One row of the transcript tree. */
-import { OTHER_DISTRIBUTION } from '../../src/shared/continuation.ts';
-import type { MarkedRow } from '../../src/shared/transcriptProtocol.ts';
+import { OTHER_DISTRIBUTION } from '../../src/shared/records/continuation.ts';
+import type { MarkedRow } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { creditCell } from '../common/creditBar.ts';
-import { disarmed } from '../../src/shared/visible.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, icon, setAttributes } from '../common/dom.ts';
 import { creditText, oneLine, returnText } from '../common/format.ts';
 import { highlighted } from './highlight.ts';

@@ -1,6 +1,6 @@
 /** Searching and filtering above the tree: words with their hits counted, and one chooser per property. */
-import { TAXONOMY_CLASSES } from '../../src/shared/records.ts';
-import { NO_FILTER, QUERY_LIMIT, type FilterChoices, type SearchHits, type TranscriptFilter, type TranscriptLayout } from '../../src/shared/transcriptProtocol.ts';
+import { TAXONOMY_CLASSES } from '../../src/shared/records/records.ts';
+import { NO_FILTER, QUERY_LIMIT, type FilterChoices, type SearchHits, type TranscriptFilter, type TranscriptLayout } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { Drawer } from './drawer.ts';

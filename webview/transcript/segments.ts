@@ -10,7 +10,7 @@
  * - No mathematics are: several words in a row outside of braces, between dollars words without a sign of mathematics, and what holds characters that are not seen.
  * Nothing is looked for inside code and mathematics. What is not closed is prose.
  */
-import { hides } from '../../src/shared/visible.ts';
+import { hides } from '../../src/shared/text/visible.ts';
 
 /** Longest text that is looked at, in UTF-16 units. */
 export const LONGEST_TEXT = 100_000;

@@ -1,7 +1,7 @@
 /** The button that spends what a message's credit needs to be decided, and how far that is. */
-import type { Headline } from '../../src/shared/headline.ts';
-import { settleReplays } from '../../src/shared/settle.ts';
-import type { ReplayState } from '../../src/shared/transcriptProtocol.ts';
+import type { Headline } from '../../src/shared/credit/headline.ts';
+import { settleReplays } from '../../src/shared/records/settle.ts';
+import type { ReplayState } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { focusedIn, h } from '../common/dom.ts';
 import { button } from '../common/toolkit.ts';
 import { settleLabel, settleWords } from './replayWords.ts';

@@ -1,5 +1,5 @@
 /** The transcript tree: one tab stop, rows drawn only where they can be seen. */
-import { WINDOW, type MarkedRow, type RowPlace, type TranscriptLayout, type TranscriptTop } from '../../src/shared/transcriptProtocol.ts';
+import { WINDOW, type MarkedRow, type RowPlace, type TranscriptLayout, type TranscriptTop } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
 import { RowWindows } from '../common/rowWindows.ts';
 import { carried, type Standing } from './carried.ts';

@@ -1,7 +1,7 @@
 /** Why an episode was lost, on top of the pane: the message that decided it, the best sampled in its place, where the two differ, what is still unsure. */
-import { sentence } from '../../src/shared/headline.ts';
-import type { ReplayState } from '../../src/shared/transcriptProtocol.ts';
-import type { WhyLost, WhyMessage } from '../../src/shared/whyLost.ts';
+import { sentence } from '../../src/shared/credit/headline.ts';
+import type { ReplayState } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { WhyLost, WhyMessage } from '../../src/shared/transcript/whyLost.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace } from '../common/dom.ts';
 import { oneLine, returnText, signed } from '../common/format.ts';

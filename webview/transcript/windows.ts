@@ -1,5 +1,5 @@
 /** Which rows of the message tree are asked for before they are seen. */
-import { WINDOW } from '../../src/shared/transcriptProtocol.ts';
+import { WINDOW } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 /** Windows asked for ahead. */
 const AHEAD = 3;

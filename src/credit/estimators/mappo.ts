@@ -1,6 +1,6 @@
 /** MAPPO's credit: a return against a learned value, and generalised advantage estimation along an episode (C3 appendix H; reference section 4.1). */
 import { C3Error } from '../../shared/errors.ts';
-import { isReturn, RETURN_WORDS } from '../../shared/returns.ts';
+import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { shifted } from '../bounds.ts';
 import type { CreditGroup, Estimator } from '../estimator.ts';

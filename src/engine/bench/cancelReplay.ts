@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CancellationTokenSource, createMessageConnection, ResponseError, SocketMessageReader, SocketMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
 import { connectOrStart } from '../../client/startEngine.ts';
-import { CANCELLED_CODE, InitializeRequest, PROTOCOL_VERSION, ReplayProgressNotification, ReplayRequest, ShutdownRequest } from '../../shared/engineProtocol.ts';
+import { CANCELLED_CODE, InitializeRequest, PROTOCOL_VERSION, ReplayProgressNotification, ReplayRequest, ShutdownRequest } from '../../shared/protocols/engineProtocol.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
-import { openStoreForReading, type StoreReader } from '../../store/reader.ts';
+import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import { ENGINE_ENTRY } from '../places.ts';
 import { figure, medianOf, quantileOf, type BenchFigure, type BenchOptions } from './report.ts';
 

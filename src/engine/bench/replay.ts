@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunSummary } from '../../shared/records.ts';
+import type { RunSummary } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { readRecipe } from '../recipe.ts';
+import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';
 import { cancelling } from './cancelReplay.ts';
 import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError } from '../../shared/errors.ts';
-import { WINDOW } from '../../shared/transcriptProtocol.ts';
-import { openBareStore, type BareStore } from '../../store/bare.ts';
-import { openStoreForReading, type StoreReader } from '../../store/reader.ts';
+import { WINDOW } from '../../shared/protocols/transcriptProtocol.ts';
+import { openBareStore, type BareStore } from '../../store/write/bare.ts';
+import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import type { ContextInstance } from '../../store/types.ts';
-import { openStoreForWriting, type StoreWriter } from '../../store/writer.ts';
+import { openStoreForWriting, type StoreWriter } from '../../store/write/writer.ts';
 import { figure, hardwareName, medianOf, quantileOf, type BenchFigure, type BenchOptions, type BenchReport } from './report.ts';
 import { appendAll, beginWorkload, BENCH_RUN, COMMON_WORDS, StoreWorkload, WIDE_GROUP } from './storeWorkload.ts';
 

@@ -4,8 +4,8 @@
  * with a replay request. Sizes are those of small teams: contexts of about 300 bytes, messages of about 60, 20 tokens.
  */
 import { createHash } from 'node:crypto';
-import type { Credit, Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Phase, Sampling, Snapshot } from '../../shared/records.ts';
-import type { BulkAppender } from '../../store/bare.ts';
+import type { Credit, Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Phase, Sampling, Snapshot } from '../../shared/records/records.ts';
+import type { BulkAppender } from '../../store/write/bare.ts';
 import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';
 
 /** One append. Rows name each other by the ids that an empty store gives out. */

@@ -2,13 +2,13 @@
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { benchActivation } from './activation.ts';
 import { benchFirstRun } from './firstRun.ts';
-import { benchGeneration } from './generation.ts';
-import { benchModel } from './model.ts';
-import { benchPaperTable, type PaperTableOptions } from './paperTable.ts';
+import { benchGeneration } from './speed/generation.ts';
+import { benchModel } from './speed/model.ts';
+import { benchPaperTable, type PaperTableOptions } from './paper/paperTable.ts';
 import { benchReplay } from './replay.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
 import { benchStore } from './store.ts';
-import { benchTrain } from './train.ts';
+import { benchTrain } from './speed/train.ts';
 
 /** What any suite may be told. */
 export type SuiteOptions = TeamBenchOptions & ModelBenchOptions & PaperTableOptions;

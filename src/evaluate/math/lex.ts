@@ -1,5 +1,5 @@
 /** A short answer as tokens: numbers, words, brackets and operators; LaTeX and plain text read alike. Nothing is evaluated. */
-import type { Rational } from '../rational.ts';
+import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
 import { plainCharacters } from './characters.ts';
 import { ratio, wholePower, times, whole, plus } from './numbers.ts';

@@ -1,5 +1,5 @@
 /** Exact arithmetic on rationals and roots of integers, every step counted. */
-import type { Rational } from '../rational.ts';
+import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, type Budget } from './budget.ts';
 
 export const ZERO: Rational = { numerator: 0n, denominator: 1n };

@@ -4,7 +4,7 @@
  * `sin(KEY)`, an exponential such as `2^(KEY)`, and `√(KEY)` (a sum under a root, its power between 0 and 1).
  * Roots of distinct primes are linearly independent over the rationals, so for numbers built from them the form is unique.
  */
-import type { Rational } from '../rational.ts';
+import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
 import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower } from './numbers.ts';
 

@@ -1,5 +1,5 @@
 /** Powers and roots of values in normal form, and their size as doubles. */
-import type { Rational } from '../rational.ts';
+import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, Unreadable } from './budget.ts';
 import { exactRoot, factors, inverse, negative, ONE, plus, ratio, times, toDouble, whole, wholePower } from './numbers.ts';
 import { content, only, powerOf, type Algebra, type Factor, type Polynomial, type Quotient, type Term } from './polynomial.ts';

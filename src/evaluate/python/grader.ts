@@ -1,10 +1,10 @@
 /** Scores Python code by unit tests, several candidates at a time. */
 import { createHash } from 'node:crypto';
 import { CancelledError } from '../../shared/errors.ts';
-import { nativeSandboxes } from './native.ts';
+import { nativeSandboxes } from './native/native.ts';
 import { bundledSandboxes, SandboxPool } from './pool.ts';
 import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, type PythonVerdict } from './rules.ts';
-import type { SandboxPlaces } from './sandboxProcess.ts';
+import type { SandboxPlaces } from './sandbox/sandboxProcess.ts';
 import { tryCandidate } from './trial.ts';
 
 /** Keeps verdicts of one grader's settings; the key is made of the instance's uidSha and the hash of the code. */

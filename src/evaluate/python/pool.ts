@@ -1,7 +1,7 @@
 /** Sandboxes kept at hand: used ones are put back to their start, ended ones are replaced before they are missed. */
 import { setTimeout as after } from 'node:timers/promises';
 import type { PythonLimits } from './rules.ts';
-import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandboxProcess.ts';
+import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandbox/sandboxProcess.ts';
 
 /** Starts one sandbox. @param onBegun gets each process that is started, before it is ready @throws SandboxFailure */
 export type StartSandbox = (role: SandboxRole, onBegun: (sandbox: SandboxProcess) => void) => Promise<SandboxProcess>;

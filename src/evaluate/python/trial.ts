@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { SandboxPool } from './pool.ts';
 import { masked, scored, type PassRule, type PythonLimits, type PythonRule, type PythonTests, type PythonVerdict } from './rules.ts';
-import { OutOfTime, SandboxFailure, type SandboxProcess } from './sandboxProcess.ts';
+import { OutOfTime, SandboxFailure, type SandboxProcess } from './sandbox/sandboxProcess.ts';
 
 const OUTCOME_RULES = ['passed', 'wrong-answer', 'candidate-exception', 'not-a-builtin'] as const;
 const reportSchema = z.union([

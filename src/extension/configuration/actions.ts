@@ -1,6 +1,6 @@
 /** What can be done with a configuration, above its first line: start the run, plan it, or go to what keeps it from starting. */
 import { CodeLens, DiagnosticSeverity, EventEmitter, Range, workspace, type CodeLensProvider, type Command, type Diagnostic, type TextDocument, type Uri } from 'vscode';
-import { Disposables } from '../disposables.ts';
+import { Disposables } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 
 const TOP = new Range(0, 0, 0, 0);

@@ -1,6 +1,6 @@
 /** Where in a configuration a cursor stands: at a key of some section, or at the value of a key. The text may be unfinished. */
 import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
-import { parseYaml } from '../../shared/yaml.ts';
+import { parseYaml } from '../../shared/text/yaml.ts';
 import { keyAt } from './keys.ts';
 
 export type KeyPath = readonly (string | number)[];

@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import type { WrittenPath } from './help.ts';
-import { absentPath, type NamedPath } from '../../shared/namedPaths.ts';
+import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
 
 export interface Entry {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** The keys of a run configuration as the editor's help knows them, read from the schema that runs are started by. */
 import { z } from 'zod';
-import type { NamedPath } from '../../shared/namedPaths.ts';
+import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { configSchema } from '../../training/config.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;

@@ -20,7 +20,7 @@ import {
   type TextDocument,
 } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
-import { Disposables } from '../disposables.ts';
+import { Disposables } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 import { ConfigurationActions } from './actions.ts';
 import { loadService, type Service } from './load.ts';

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { isScalar } from 'yaml';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
-import { parseYaml } from '../../shared/yaml.ts';
+import { parseYaml } from '../../shared/text/yaml.ts';
 import { rangeOf, type Range } from '../../training/checkConfig.ts';
 import { readConfig, type RunConfig } from '../../training/config.ts';
 

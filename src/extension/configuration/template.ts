@@ -1,5 +1,5 @@
 /** The text that a new configuration begins with: every key with its words, those that one changes first ready to be changed. */
-import { wrapped } from '../wrapped.ts';
+import { wrapped } from '../common/wrapped.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
 

@@ -6,7 +6,7 @@
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
-import type { Credit } from '../../shared/records.ts';
+import type { Credit } from '../../shared/records/records.ts';
 import { episodesProblem, wholeEpisodes } from './episodes.ts';
 import type { Method } from './method.ts';
 

@@ -2,7 +2,7 @@
 import { creditGroup, type CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns, type TreeCreditRule } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
-import type { Credit } from '../../shared/records.ts';
+import type { Credit } from '../../shared/records/records.ts';
 import type { Protocol } from '../../team/protocol.ts';
 
 /** What a method reads of a run's configuration. */

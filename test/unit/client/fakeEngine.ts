@@ -26,12 +26,12 @@ import {
   VerifyRequest,
   YieldRequest,
   type RunProgress,
-} from '../../../src/shared/engineProtocol.ts';
-import { modelFacts, runPlan } from '../extension/modelFixture.ts';
+} from '../../../src/shared/protocols/engineProtocol.ts';
+import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
 import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
-import type { RunJob } from '../../../src/shared/jobs.ts';
-import type { BucketView } from '../../../src/shared/records.ts';
-import { VERDICTS } from '../../../src/shared/taxonomy.ts';
+import type { RunJob } from '../../../src/shared/protocols/jobs.ts';
+import type { BucketView } from '../../../src/shared/records/records.ts';
+import { VERDICTS } from '../../../src/shared/records/taxonomy.ts';
 
 const store = process.argv[3] ?? '';
 /** Set by a test that plays an engine of another version: `PROTOCOL VERSION BUSY`. */

@@ -5,7 +5,7 @@ import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditEstimator, ty
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
 import { differenceInterval, meanInterval, weightedDifferenceInterval } from '../../../src/credit/interval.ts';
 import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
-import { creditLines } from '../../../src/engine/creditLines.ts';
+import { creditLines } from '../../../src/engine/lines/creditLines.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
 type Returns = readonly (readonly (number | null)[])[];

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { headlinesOf, RANGE_UNKNOWN, returnRange } from '../../../src/credit/headline.ts';
 import { evidenceOf } from '../../../src/credit/pairing.ts';
 import { creditGroup } from '../../../src/credit/estimators.ts';
-import type { CreditPool, PoolBucket, PoolMember } from '../../../src/shared/creditPool.ts';
-import type { Headline } from '../../../src/shared/headline.ts';
+import type { CreditPool, PoolBucket, PoolMember } from '../../../src/shared/credit/creditPool.ts';
+import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { Numbers, play, playTerminal, poolOf, tabular } from './tabular.ts';
 
 const near = (value: number | null | undefined, expected: number, slack = 1e-9): void => { assert.ok(Math.abs((value ?? NaN) - expected) < slack, `${String(value)} is not ${String(expected)}`); };

@@ -6,7 +6,7 @@ import { headlinesOf } from '../../../src/credit/headline.ts';
 import { differenceInterval } from '../../../src/credit/interval.ts';
 import { evidenceOf, type BucketEvidence } from '../../../src/credit/pairing.ts';
 import { replaysToSettle } from '../../../src/credit/settle.ts';
-import type { PoolBucket } from '../../../src/shared/creditPool.ts';
+import type { PoolBucket } from '../../../src/shared/credit/creditPool.ts';
 import { certain, drawText, Numbers, play, playTerminal, poolOf, returned, tabular, trueCredit, type Tabular } from './tabular.ts';
 
 /** So many that 2,000 are left without those where nothing is compared. */

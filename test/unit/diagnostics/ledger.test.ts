@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Ledger } from '../../../src/shared/records.ts';
+import type { Ledger } from '../../../src/shared/records/records.ts';
 import { EMPTY_LEDGER, addLedgers } from '../../../src/diagnostics/ledger.ts';
 
 const first: Ledger = { evaluatorCalls: 8, reusedEvaluations: 2, tokens: { prompt: 100, reused: 40, completion: 30, reusedCompletion: 4 }, decisions: { reasoner: 2, actor: 8 }, seconds: 1.5 };

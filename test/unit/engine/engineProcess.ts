@@ -9,9 +9,9 @@ import { connectToEngine } from '../../../src/client/startEngine.ts';
 import {
   InitializeRequest, JobsChangedNotification, LogNotification, PROTOCOL_VERSION, RunProgressNotification, StartRunRequest, ResumeRunRequest,
   type InitializeResult, type RunProgress, type StartRunParams,
-} from '../../../src/shared/engineProtocol.ts';
-import type { JobList, RunJob } from '../../../src/shared/jobs.ts';
-import type { RunSummary } from '../../../src/shared/records.ts';
+} from '../../../src/shared/protocols/engineProtocol.ts';
+import type { JobList, RunJob } from '../../../src/shared/protocols/jobs.ts';
+import type { RunSummary } from '../../../src/shared/records/records.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openStoreForReading, type StoreReader } from '../../../src/store/reader.ts';
+import { openStoreForReading, type StoreReader } from '../../../src/store/read/reader.ts';
 import { FOUR_TEXT, jsonl, makeTeam, PAIR_TEXT, sums } from '../training/tinyTeam.ts';
 
 const CLI = fileURLToPath(new URL('../../../src/engine/cli.ts', import.meta.url));

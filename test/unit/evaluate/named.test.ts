@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { EvaluatorLost, evaluatorNamed, evaluatorProblem, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { EVALUATORS, type EvaluatorName } from '../../../src/evaluate/names.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
-import type { Instance } from '../../../src/shared/records.ts';
+import type { Instance } from '../../../src/shared/records/records.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
 const instance = (answer: string, tests?: Instance['tests']): Instance => ({ uid: 'item', uidSha: 'ab', question: 'q', answer, source: 'test', level: null, ...(tests === undefined ? {} : { tests }) });

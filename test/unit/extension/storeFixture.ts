@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Instance, Ledger, NewDecision, Phase, StepMetrics } from '../../../src/shared/records.ts';
-import { openStoreForWriting, type StoreWriter } from '../../../src/store/writer.ts';
+import type { Instance, Ledger, NewDecision, Phase, StepMetrics } from '../../../src/shared/records/records.ts';
+import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 
 export const RUN = 'run-1';

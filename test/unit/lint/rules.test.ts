@@ -22,22 +22,22 @@ const PATHS = 'import-x/no-restricted-paths';
 const PACKAGES = 'no-restricted-imports';
 
 const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[] = [
-  ['src/runtime/bad.ts', "export { StoreReader } from '../store/reader.ts';", PATHS],
+  ['src/runtime/bad.ts', "export { StoreReader } from '../store/read/reader.ts';", PATHS],
   ['src/shared/bad.ts', "export * from '../runtime/random.ts';", PATHS],
   ['src/store/bad.ts', "export type { Estimator } from '../credit/estimators/loo.ts';", PATHS],
   ['src/tasks/bad.ts', "export * from '../evaluate/answer.ts';", PATHS],
   ['src/policy/bad.ts', "export * from '../replay/tree.ts';", PATHS],
   ['src/credit/bad.ts', "export * from '../diagnostics/taxonomy.ts';", PATHS],
-  ['src/report/bad.ts', "export * from '../store/reader.ts';", PATHS],
-  ['src/report/bad.ts', "export * from '../engine/words.ts';", PATHS],
+  ['src/report/bad.ts', "export * from '../store/read/reader.ts';", PATHS],
+  ['src/report/bad.ts', "export * from '../engine/commandLine/words.ts';", PATHS],
   ['src/report/bad.ts', "export * from '../files/newFile.ts';", PATHS],
-  ['src/files/bad.ts', "export * from '../store/lock.ts';", PATHS],
+  ['src/files/bad.ts', "export * from '../store/files/lock.ts';", PATHS],
   ['src/engine/bad.ts', "export * from '../extension/extension.ts';", PATHS],
   ['src/extension/bad.ts', "export * from '../engine/service.ts';", PATHS],
-  ['src/extension/bad.ts', "export * from '../store/writer.ts';", PATHS],
+  ['src/extension/bad.ts', "export * from '../store/write/writer.ts';", PATHS],
   ['src/extension/bad.ts', "export * from '../../webview/common/format.ts';", PATHS],
   ['webview/transcript/bad.ts', "export * from '../dashboard/panel.ts';", PATHS],
-  ['webview/common/bad.ts', "export * from '../../src/store/reader.ts';", PATHS],
+  ['webview/common/bad.ts', "export * from '../../src/store/read/reader.ts';", PATHS],
   ['src/engine/bad.ts', "export * from 'vscode';", PACKAGES],
   ['src/engine/bad.ts', "export * from 'better-sqlite3';", PACKAGES],
   ['src/engine/bad.ts', "export * from 'onnxruntime-node';", PACKAGES],
@@ -59,13 +59,13 @@ const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[
 const ALLOWED: readonly (readonly [file: string, code: string])[] = [
   ['src/store/good.ts', "export * from 'better-sqlite3';\nexport * from '../files/realFile.ts';"],
   ['src/runtime/good.ts', "export * from 'onnxruntime-node';"],
-  ['src/extension/good.ts', "export * from 'vscode';\nexport * from '../store/reader.ts';\nexport * from '../shared/records.ts';\nexport * from 'node:path';"],
-  ['src/engine/good.ts', "export * from '../training/run.ts';\nexport * from '../store/writer.ts';\nexport * from 'node:path';"],
-  ['src/credit/good.ts', "export * from '../shared/records.ts';"],
-  ['src/report/good.ts', "export type * from '../store/types.ts';\nexport * from '../credit/interval.ts';\nexport * from '../shared/records.ts';"],
+  ['src/extension/good.ts', "export * from 'vscode';\nexport * from '../store/read/reader.ts';\nexport * from '../shared/records/records.ts';\nexport * from 'node:path';"],
+  ['src/engine/good.ts', "export * from '../training/run.ts';\nexport * from '../store/write/writer.ts';\nexport * from 'node:path';"],
+  ['src/credit/good.ts', "export * from '../shared/records/records.ts';"],
+  ['src/report/good.ts', "export type * from '../store/types.ts';\nexport * from '../credit/interval.ts';\nexport * from '../shared/records/records.ts';"],
   ['src/extension/good.ts', "export * from '../report/report.ts';"],
   ['src/engine/good.ts', "export * from '../report/report.ts';"],
-  ['webview/transcript/good.ts', "export * from '../common/format.ts';\nexport * from '../../src/shared/records.ts';"],
+  ['webview/transcript/good.ts', "export * from '../common/format.ts';\nexport * from '../../src/shared/records/records.ts';"],
 ];
 
 for (const [file, code, rule] of FORBIDDEN) {

@@ -7,9 +7,9 @@ import { LocalPolicy, type PolicyAnswer, type PolicyRequest } from '../../../src
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import { trainBpe } from '../../../src/policy/trainBpe.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
-import { initialParameters, saveModel } from '../../../src/runtime/model.ts';
+import { initialParameters, saveModel } from '../../../src/runtime/model/model.ts';
 import { streamKey } from '../../../src/runtime/random.ts';
-import type { TransformerConfig } from '../../../src/runtime/transformer.ts';
+import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 
 const TEXTS = ['Tom has 12 apples and 7 pears.', 'Tom gives 5 apples to Ann.'];

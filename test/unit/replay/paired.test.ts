@@ -3,14 +3,14 @@ import { describe, it, type TestContext } from 'node:test';
 import { replayMessage, type ReplayDependencies, type ReplayRequest } from '../../../src/replay/request.ts';
 import { isReusedAnswer } from '../../../src/replay/reuse.ts';
 import { grow, leavesOf } from '../../../src/replay/tree.ts';
-import { drawsOf } from '../../../src/shared/draws.ts';
+import { drawsOf } from '../../../src/shared/records/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import type { BucketView, Decision, Replay } from '../../../src/shared/records.ts';
-import { pairsOf, SETTLE_LIMITS, settleProblem, settleReplays, type ReplayResult } from '../../../src/shared/settle.ts';
+import type { BucketView, Decision, Replay } from '../../../src/shared/records/records.ts';
+import { pairsOf, SETTLE_LIMITS, settleProblem, settleReplays, type ReplayResult } from '../../../src/shared/records/settle.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { decidedIn } from '../../../src/engine/settling.ts';
+import { decidedIn } from '../../../src/engine/replay/settling.ts';
 import { CHAIN, CHECKPOINTS, CountingEvaluator, digest, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, SAMPLING, ScriptedPolicy, starts, storeFor, storePath, world, type World } from './helpers.ts';
 
 const ALL = instances(1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { messageHash, recordSubtree, recordTrainingTree, replayHash, type CreditedGroup, type SealedMessage, type SealedReplay } from '../../../src/replay/record.ts';
 import { callsOf, grow, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
-import type { StoreWriter } from '../../../src/store/writer.ts';
+import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { allNodes, CHECKPOINTS, CountingEvaluator, digest, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, ROUND, RUN, starts, storeFor, world, type World } from './helpers.ts';
 

@@ -5,7 +5,7 @@ import { recordSubtree, recordTrainingTree } from '../../../src/replay/record.ts
 import { replayMessage, type ReplayRequest } from '../../../src/replay/request.ts';
 import { isReusedAnswer, reusedOf } from '../../../src/replay/reuse.ts';
 import { callOf, grow, leavesOf, type TreeNode } from '../../../src/replay/tree.ts';
-import type { BucketView } from '../../../src/shared/records.ts';
+import type { BucketView } from '../../../src/shared/records/records.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';

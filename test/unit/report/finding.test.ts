@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { findingReport, reportJson, reportPage } from '../../../src/report/report.ts';
-import type { StoreWriter } from '../../../src/store/writer.ts';
+import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../extension/storeFixture.ts';
 import { assertBalanced, assertSelfContained, textOf } from './page.ts';
 

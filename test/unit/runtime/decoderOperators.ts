@@ -1,10 +1,10 @@
 /** The operators that a decoder layer is made of, as `operators.ts` has the general ones: value and vector-Jacobian product from the definition. */
-import type { Value } from '../../../src/runtime/graph.ts';
-import { attention, HIDDEN } from '../../../src/runtime/ops/attention.ts';
-import { swiglu } from '../../../src/runtime/ops/elementwise.ts';
-import { linear } from '../../../src/runtime/ops/linear.ts';
-import { targetLogSoftmax } from '../../../src/runtime/ops/normalise.ts';
-import { rotaryTables, rotate } from '../../../src/runtime/ops/rotary.ts';
+import type { Value } from '../../../src/runtime/graph/graph.ts';
+import { attention, HIDDEN } from '../../../src/runtime/graph/ops/attention.ts';
+import { swiglu } from '../../../src/runtime/graph/ops/elementwise.ts';
+import { linear } from '../../../src/runtime/graph/ops/linear.ts';
+import { targetLogSoftmax } from '../../../src/runtime/graph/ops/normalise.ts';
+import { rotaryTables, rotate } from '../../../src/runtime/model/rotary.ts';
 import { at, item, make, noise, range, total, type Nd } from './nd.ts';
 import { S23, sigma, softmaxOf, sumOver, where, type OperatorCase } from './operators.ts';
 

@@ -1,11 +1,11 @@
 /** The memory plan: what it counts, what it grows with, and which settings it finds. Real runs were measured beside it; these tests keep its structure. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { adapterParameterCount } from '../../../src/runtime/lora.ts';
-import { ADAPTER_MODULES } from '../../../src/runtime/transformer.ts';
+import { adapterParameterCount } from '../../../src/runtime/model/lora.ts';
+import { ADAPTER_MODULES } from '../../../src/runtime/model/transformer.ts';
 import { lacking, largestMicroBatch, planMemory, savings, type MemoryDemand, type TrainingDemand } from '../../../src/runtime/memoryPlan.ts';
-import { packContexts } from '../../../src/runtime/pack.ts';
-import type { TransformerConfig } from '../../../src/runtime/transformer.ts';
+import { packContexts } from '../../../src/runtime/train/pack.ts';
+import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { context, TINY } from './models.ts';
 import { range } from './nd.ts';
 

@@ -1,10 +1,10 @@
 /** Tiny models, data and graph runs for the tests of this room. */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { GenerationRequest } from '../../../src/runtime/generate.ts';
-import type { Graph } from '../../../src/runtime/graph.ts';
-import { graphParameterViews, parameterCount, parameterFeeds } from '../../../src/runtime/model.ts';
-import type { TrainingContext, TrainingMessage } from '../../../src/runtime/pack.ts';
-import { parameterSpecs, type TransformerConfig } from '../../../src/runtime/transformer.ts';
+import type { GenerationRequest } from '../../../src/runtime/generate/generate.ts';
+import type { Graph } from '../../../src/runtime/graph/graph.ts';
+import { graphParameterViews, parameterCount, parameterFeeds } from '../../../src/runtime/model/model.ts';
+import type { TrainingContext, TrainingMessage } from '../../../src/runtime/train/pack.ts';
+import { parameterSpecs, type TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import type { ReferenceWeights } from '../../support/referenceTransformer.ts';
 import { present, range, testKey, testStream } from './nd.ts';
 

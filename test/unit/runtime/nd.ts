@@ -1,8 +1,8 @@
 /** Small float64 arrays of any rank, and graphs run on them: what the operator tests are written in. */
 import { Tensor } from 'onnxruntime-node';
-import type { Graph } from '../../../src/runtime/graph.ts';
+import type { Graph } from '../../../src/runtime/graph/graph.ts';
 import { Stream, streamKey } from '../../../src/runtime/random.ts';
-import { Session } from '../../../src/runtime/session.ts';
+import { Session } from '../../../src/runtime/session/session.ts';
 
 export interface Nd {
   readonly shape: readonly number[];

@@ -1,12 +1,12 @@
 /** One entry per operator: its value and its vector-Jacobian product in plain loops, written from the definition. */
-import type { Dim, Graph, Value } from '../../../src/runtime/graph.ts';
-import { expandLike, reshapeLike, sum, sumToShape } from '../../../src/runtime/ops/broadcast.ts';
-import { add, cast, clip, div, exp, lessOrEqual, log, minimum, mul, neg, select, sigmoid, sqrt, square, sub } from '../../../src/runtime/ops/elementwise.ts';
-import { gatherDistinctRows, gatherElements, gatherRows } from '../../../src/runtime/ops/gather.ts';
-import { matmul, swapLast } from '../../../src/runtime/ops/linear.ts';
-import { logSoftmax, rmsNorm } from '../../../src/runtime/ops/normalise.ts';
-import { mean, sumAll } from '../../../src/runtime/ops/reduce.ts';
-import { concat, pad, reshape, slice, transpose, unsqueeze } from '../../../src/runtime/ops/shape.ts';
+import type { Dim, Graph, Value } from '../../../src/runtime/graph/graph.ts';
+import { expandLike, reshapeLike, sum, sumToShape } from '../../../src/runtime/graph/ops/broadcast.ts';
+import { add, cast, clip, div, exp, lessOrEqual, log, minimum, mul, neg, select, sigmoid, sqrt, square, sub } from '../../../src/runtime/graph/ops/elementwise.ts';
+import { gatherDistinctRows, gatherElements, gatherRows } from '../../../src/runtime/graph/ops/gather.ts';
+import { matmul, swapLast } from '../../../src/runtime/graph/ops/linear.ts';
+import { logSoftmax, rmsNorm } from '../../../src/runtime/graph/ops/normalise.ts';
+import { mean, sumAll } from '../../../src/runtime/graph/ops/reduce.ts';
+import { concat, pad, reshape, slice, transpose, unsqueeze } from '../../../src/runtime/graph/ops/shape.ts';
 import { at, item, make, noise, range, total, type Nd } from './nd.ts';
 
 export interface OperatorCase {

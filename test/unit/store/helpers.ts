@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import type { Credit, Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment } from '../../../src/shared/records.ts';
-import { loadSqlite } from '../../../src/store/sqlite.ts';
-import type { Connection } from '../../../src/store/sqlite.ts';
-import { openStoreForWriting } from '../../../src/store/writer.ts';
-import type { StoreWriter, WriterOptions } from '../../../src/store/writer.ts';
+import type { Credit, Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment } from '../../../src/shared/records/records.ts';
+import { loadSqlite } from '../../../src/store/files/sqlite.ts';
+import type { Connection } from '../../../src/store/files/sqlite.ts';
+import { openStoreForWriting } from '../../../src/store/write/writer.ts';
+import type { StoreWriter, WriterOptions } from '../../../src/store/write/writer.ts';
 
 export const WEIGHTS = 'ab'.repeat(32);
 export const RUN = 'run-1';

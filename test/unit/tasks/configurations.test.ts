@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadData, protocolOf, readRecipe } from '../../../src/engine/recipe.ts';
+import { loadData, protocolOf, readRecipe } from '../../../src/engine/recipe/recipe.ts';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', 'media', 'configurations');
 

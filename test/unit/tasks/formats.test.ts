@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { SANDBOX_PLACES } from '../../../src/engine/places.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import type { Instance } from '../../../src/shared/records.ts';
+import type { Instance } from '../../../src/shared/records/records.ts';
 import { candidateCode } from '../../../src/tasks/candidate.ts';
 import type { TaskFormat } from '../../../src/tasks/formats.ts';
 import { loadInstances, type LoadedInstances, type LoadOptions } from '../../../src/tasks/load.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { evaluationCurve, evaluationsOf } from '../../../src/shared/evaluations.ts';
-import { evaluationTimes, evaluationRound, isEvaluatedAfter, roundDuring, roundsInOrder, roundTitle } from '../../../src/shared/evaluationRounds.ts';
-import { connect } from '../../../src/store/sqlite.ts';
+import { evaluationCurve, evaluationsOf } from '../../../src/shared/records/evaluations.ts';
+import { evaluationTimes, evaluationRound, isEvaluatedAfter, roundDuring, roundsInOrder, roundTitle } from '../../../src/shared/records/evaluationRounds.ts';
+import { connect } from '../../../src/store/files/sqlite.ts';
 import { tablesOf, type Row } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
 

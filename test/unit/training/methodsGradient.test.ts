@@ -6,7 +6,7 @@ import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/po
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { alternativeReturns, type TreeCreditRule } from '../../../src/replay/record.ts';
 import { callsOf, grow, type TreeNode } from '../../../src/replay/tree.ts';
-import type { Instance } from '../../../src/shared/records.ts';
+import type { Instance } from '../../../src/shared/records/records.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import type { Judged, MethodSettings } from '../../../src/training/methods/method.ts';
 import { methodNamed, type MethodName } from '../../../src/training/methods/methods.ts';

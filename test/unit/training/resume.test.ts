@@ -6,7 +6,7 @@ import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { connect } from '../../../src/store/sqlite.ts';
+import { connect } from '../../../src/store/files/sqlite.ts';
 import { checkpointFile, checkpointsOf, removeUnfinished, valueHeadFile } from '../../../src/training/checkpoints.ts';
 import { readConfig } from '../../../src/training/config.ts';
 import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';

@@ -5,11 +5,11 @@ import { wilson } from '../../../src/credit/interval.ts';
 import { EvaluatorLost, type Evaluator, type Graded } from '../../../src/evaluate/evaluator.ts';
 import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
-import type { StepSettings } from '../../../src/runtime/trainer.ts';
+import type { StepSettings } from '../../../src/runtime/train/trainer.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import type { Episode, Message, RunSummary, StepMetrics } from '../../../src/shared/records.ts';
-import { shownStatus } from '../../../src/shared/runStatus.ts';
-import type { StoreReader } from '../../../src/store/reader.ts';
+import type { Episode, Message, RunSummary, StepMetrics } from '../../../src/shared/records/records.ts';
+import { shownStatus } from '../../../src/shared/records/runStatus.ts';
+import type { StoreReader } from '../../../src/store/read/reader.ts';
 import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TranscriptLayout } from '../../../src/shared/transcriptProtocol.ts';
+import type { TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { Arrivals } from '../../../webview/transcript/arrivals.ts';
 import { carried } from '../../../webview/transcript/carried.ts';
 

@@ -1,8 +1,8 @@
 /** Views of the dashboard made of numbers. */
-import type { DashboardSnapshot, RunOutcome, RunTask } from '../../../src/shared/dashboardProtocol.ts';
-import type { Interval, RunRecord, StepMetrics } from '../../../src/shared/records.ts';
-import { evaluationsOf } from '../../../src/shared/evaluations.ts';
-import { spreadOf, type StepRow } from '../../../src/shared/stepRows.ts';
+import type { DashboardSnapshot, RunOutcome, RunTask } from '../../../src/shared/protocols/dashboardProtocol.ts';
+import type { Interval, RunRecord, StepMetrics } from '../../../src/shared/records/records.ts';
+import { evaluationsOf } from '../../../src/shared/records/evaluations.ts';
+import { spreadOf, type StepRow } from '../../../src/shared/records/stepRows.ts';
 import { viewOf, type View } from '../../../webview/dashboard/view.ts';
 
 export const METRICS: StepMetrics = { meanReturn: 0.5, loss: 0.1, kl: 0.001, clipFraction: 0.02, gradientNorm: 1, learningRate: 3e-4, ratioDeviation: 0, creditVariance: 0.2, generateSeconds: 2, trainSeconds: 1 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DRAFTS_LENGTH, isTranscriptState, MOST_DRAFTS, NO_FILTER, type ReplayDraft } from '../../../src/shared/transcriptProtocol.ts';
+import { DRAFTS_LENGTH, isTranscriptState, MOST_DRAFTS, NO_FILTER, type ReplayDraft } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { sameFields, withDraft, type ReplayFields } from '../../../webview/transcript/drafts.ts';
 import { matchingWords, progressOf, settleLabel, settleWords, sizeWords } from '../../../webview/transcript/replayWords.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ModelTestState } from '../../../src/shared/modelProtocol.ts';
+import type { ModelTestState } from '../../../src/shared/protocols/modelProtocol.ts';
 import type { SelfTestStep } from '../../../src/shared/models.ts';
 import { barLayout } from '../../../webview/model/memoryBar.ts';
 import { budgetWords, factRows, parameterWords, precisionWords, testWords, totalWords, verdict } from '../../../webview/model/words.ts';
-import { modelFacts } from '../extension/modelFixture.ts';
+import { modelFacts } from '../extension/model/modelFixture.ts';
 
 const items = (...sizes: readonly number[]): Parameters<typeof barLayout>[0] => sizes.map((bytes, index) => ({ name: `item ${String(index)}`, place: 'host', bytes, advice: null, number: index + 1 }));
 

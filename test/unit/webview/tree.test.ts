@@ -1,7 +1,7 @@
 /** What stands where in the transcript tree when its layout changes under the reader. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { WINDOW, type MarkedRow, type RowPlace } from '../../../src/shared/transcriptProtocol.ts';
+import { WINDOW, type MarkedRow, type RowPlace } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();

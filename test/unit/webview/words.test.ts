@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Credit } from '../../../src/shared/records.ts';
+import type { Credit } from '../../../src/shared/records/records.ts';
 import { position } from '../../../webview/common/creditBar.ts';
 import { bounds, count, creditText, decimal, duration, percent, percent1, percentBounds, points, returnText, signed } from '../../../webview/common/format.ts';
-import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/taxonomy.ts';
+import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/records/taxonomy.ts';
 import { markOf } from '../../../webview/common/returnMark.ts';
 import { agreementWords, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from '../../../webview/taxonomy/words.ts';
 import { commandOf, TREE_KEYS } from '../../../webview/transcript/keys.ts';

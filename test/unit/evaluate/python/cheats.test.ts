@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { PythonBackend, PythonGrader } from '../../../../src/evaluate/python/grader.ts';
 import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
-import { checkNative, nativeCommand } from '../../../../src/evaluate/python/native.ts';
+import { checkNative, nativeCommand } from '../../../../src/evaluate/python/native/native.ts';
 import { DEFAULT_LIMITS } from '../../../../src/evaluate/python/rules.ts';
-import { SandboxProcess } from '../../../../src/evaluate/python/sandboxProcess.ts';
+import { SandboxProcess } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { CHEATS, SQUARES } from './cheats.ts';
 import { BACKENDS, grader, tests } from './support.ts';
 

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
 import { PythonGrader, verdictKey, type VerdictCache } from '../../../../src/evaluate/python/grader.ts';
-import type { SandboxPlaces } from '../../../../src/evaluate/python/sandboxProcess.ts';
+import type { SandboxPlaces } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { scored, type PythonVerdict } from '../../../../src/evaluate/python/rules.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { grader, tests } from './support.ts';

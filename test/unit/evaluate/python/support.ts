@@ -1,6 +1,6 @@
 import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
 import { PythonGrader, type PythonBackend, type PythonGraderOptions } from '../../../../src/evaluate/python/grader.ts';
-import { checkNative } from '../../../../src/evaluate/python/native.ts';
+import { checkNative } from '../../../../src/evaluate/python/native/native.ts';
 import type { PythonTests } from '../../../../src/evaluate/python/rules.ts';
 
 /** All backends of this machine: both, or, where nothing can keep the user's Python apart, the bundled one. */

@@ -1,0 +1,286 @@
+/** The page of `c3 bench paper-table`: one HTML file without scripts or anything from elsewhere, to be read, printed and put beside a paper. Pure: a report in, text out. */
+import type { Claim, MeasureName, MethodComparison, MethodRow, MethodTable } from '../../../diagnostics/methodTable.ts';
+import type { SeedSummary } from '../../../diagnostics/seeds.ts';
+import type { Interval } from '../../../shared/records/records.ts';
+import { curvePicture } from '../../../report/curves.ts';
+import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
+import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
+import { onFront, paretoPicture, type CostPoint } from './paperPictures.ts';
+
+export interface PaperReport {
+  /** What made the report, as typed. */
+  readonly command: string;
+  readonly hardware: string;
+  /** The numeric environment: versions, provider, threads. */
+  readonly environment: string;
+  /** ISO 8601. */
+  readonly finishedAt: string;
+  /** Fewer seeds and steps than the full table has. */
+  readonly quick: boolean;
+  readonly settings: Readonly<Record<string, string>>;
+  /** The learning rates that were tried for each method. `value` is a share in [0, 1]; null where it was not measured. */
+  readonly search: readonly { readonly task: string; readonly method: string; readonly rate: number; readonly value: number | null; readonly chosen: boolean }[];
+  readonly table: MethodTable;
+}
+
+const TITLE = 'Methods of credit at one evaluator budget';
+
+/** The method that the others are compared with. */
+const REFERENCE = 'c3';
+
+/** What methods are called on the page, and what they do; others go by their own name. */
+const METHODS: ReadonlyMap<string, { readonly label: string; readonly does: string }> = new Map([
+  ['c3', { label: 'C3', does: 'credits a message against alternatives from the same context, each continued to the end by replay; its baseline leaves the message itself out.' }],
+  ['c3_no_replay', { label: 'C3 without replay', does: 'whole episodes instead of replays: a message is compared with those of its role in other episodes, leave-one-out.' }],
+  ['c3_full_mean', { label: 'C3 with full mean', does: 'as C3, but the baseline is the mean of all alternatives, the message itself included.' }],
+  ['magrpo', { label: 'MAGRPO', does: 'an episode\u2019s return less the mean of its group, for every message of the episode alike.' }],
+  ['mappo', { label: 'MAPPO', does: 'a centralised value head on the state is the baseline.' }],
+  ['sft', { label: 'SFT', does: 'the team as it comes, not trained further.' }],
+]);
+
+const labelOf = (method: string): string => METHODS.get(method)?.label ?? method;
+const nameOf = (method: string): string => escaped(labelOf(method), 40);
+
+type Form = 'percent' | 'decimal' | 'compact' | 'count' | 'seconds';
+
+interface Column {
+  readonly measure: MeasureName;
+  readonly head: string;
+  readonly unit: string;
+  readonly form: Form;
+  readonly better: 'higher' | 'lower';
+  /** A method without evaluator calls does not train: it is not the best at spending little. */
+  readonly cost?: boolean;
+}
+
+const COLUMNS: readonly Column[] = [
+  { measure: 'greedy', head: 'greedy', unit: '%', form: 'percent', better: 'higher' },
+  { measure: 'pass1', head: 'pass@1', unit: '%', form: 'percent', better: 'higher' },
+  { measure: 'pass10', head: 'pass@10', unit: '%', form: 'percent', better: 'higher' },
+  { measure: 'fidelity', head: 'fidelity', unit: '', form: 'decimal', better: 'higher' },
+  { measure: 'variance', head: 'variance', unit: '', form: 'decimal', better: 'lower' },
+  { measure: 'influence', head: 'influence', unit: 'nats', form: 'decimal', better: 'higher' },
+  { measure: 'tokens', head: 'training tokens', unit: '', form: 'compact', better: 'lower', cost: true },
+  { measure: 'evaluatorCalls', head: 'evaluator calls', unit: '', form: 'count', better: 'lower', cost: true },
+  { measure: 'seconds', head: 'seconds', unit: '', form: 'seconds', better: 'lower', cost: true },
+];
+/** The decisions by role stand before this column. */
+const AFTER_ROLES: MeasureName = 'seconds';
+
+type Writer = (value: number) => string;
+
+/** How a column's numbers are written: decimals all with as many digits as give the largest three. */
+function writerOf({ form }: Column, values: readonly number[]): Writer {
+  if (form === 'percent') return percentage;
+  if (form === 'compact') return (value) => compact(value);
+  const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite));
+  if (form === 'decimal') {
+    const digits = largest === 0 ? 2 : Math.min(4, Math.max(0, 2 - Math.floor(Math.log10(largest))));
+    return (value) => decimal(value, digits);
+  }
+  const digits = form === 'seconds' && largest < 100 ? 1 : 0;
+  return (value) => value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace(/^-(?=[0.]*$)/u, '').replace('-', '\u2212');
+}
+
+const signed = (write: Writer, value: number): string => (value > 0 ? `+${write(value)}` : write(value));
+
+/** A probability in two digits. */
+function probability(p: number): string {
+  return p < 1e-4 ? decimal(p, 4) : p.toPrecision(2);
+}
+
+const missing = `<td class="none">${NOT_MEASURED}</td>`;
+const heading = ({ head, unit, better }: Column, direction: boolean): string =>
+  `${head}${unit === '' ? '' : `, ${unit}`}${direction ? `\u00a0<span aria-hidden="true">${better === 'higher' ? '\u2191' : '\u2193'}</span><span class="hidden">(${better} is better)</span>` : ''}`;
+
+/** The best means of a column; none where fewer than two methods differ. */
+function bestOf({ measure, better, cost }: Column, rows: readonly MethodRow[]): ReadonlySet<MethodRow> {
+  const meanOf = (row: MethodRow): number => row.measures[measure]?.mean ?? Number.NaN;
+  const measured = rows.filter((row) => Number.isFinite(meanOf(row)) && !(cost === true && row.measures.evaluatorCalls?.mean === 0));
+  const means = measured.map(meanOf);
+  const best = better === 'higher' ? Math.max(...means) : Math.min(...means);
+  return new Set(means.every((value) => value === best) ? [] : measured.filter((row) => meanOf(row) === best));
+}
+
+function summaryCell(summary: SeedSummary | null, write: Writer, best: boolean, seeds: number): string {
+  if (summary === null || !Number.isFinite(summary.mean)) return missing;
+  const deviation = summary.standardDeviation === null || summary.standardDeviation === 0 ? '' : ` <span class="deviation">\u00b1 ${write(summary.standardDeviation)}</span>`;
+  const under = bounds(summary.interval, write) ?? (summary.n === 1 ? 'one seed' : 'all equal');
+  const value = best ? `<strong>${write(summary.mean)}</strong><span class="hidden"> (best)</span>` : write(summary.mean);
+  return `<td>${value}${deviation}<small>${under}${summary.n === seeds || summary.n === 1 ? '' : `, n ${summary.n}`}</small></td>`;
+}
+
+function rolesCell(decisions: MethodRow['decisions']): string {
+  const roles = Object.entries(decisions);
+  return `<td class="roles">${roles.length === 0 ? 'none' : roles.map(([role, { mean }]) => `<span>${escaped(role, 24)} ${compact(mean)}</span>`).join(' ')}</td>`;
+}
+
+function resultsTable(rows: readonly MethodRow[]): string {
+  if (rows.length === 0) return `<p class="none">${NOT_MEASURED}</p>`;
+  const columns = COLUMNS.map((column) => {
+    const means = rows.flatMap((row) => row.measures[column.measure]?.mean ?? []);
+    return { column, best: bestOf(column, rows), write: writerOf(column, means) };
+  });
+  const rolesFirst = (measure: MeasureName, cell: string): string => (measure === AFTER_ROLES ? cell : '');
+  const head = ['method', ...columns.flatMap(({ column }) => [...(column.measure === AFTER_ROLES ? ['decisions by role'] : []), heading(column, true)])];
+  const lines = rows.map((row) => {
+    const cells = columns.map(({ column: { measure }, best, write }) => rolesFirst(measure, rolesCell(row.decisions)) + summaryCell(row.measures[measure], write, best.has(row), row.seeds.length));
+    return `<tr><th scope="row">${nameOf(row.method)}<small>${seedsOf(row.seeds.length)}</small></th>${cells.join('')}</tr>`;
+  });
+  return `${table('Results by method', head, lines, 'results')}<p class="note">Mean \u00b1 standard deviation over seeds, its 95 % interval below. Bold: the best mean of a column, whatever its interval; for what is spent, among the methods that train.</p>`;
+}
+
+const seedsOf = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
+
+/** The comparison seen from the reference: reference - other. */
+function fromReference(comparison: MethodComparison): { readonly other: string; readonly difference: Interval } {
+  if (comparison.second === REFERENCE) return { other: comparison.first, difference: comparison.difference };
+  const { value, low, high, n } = comparison.difference;
+  return { other: comparison.second, difference: { value: 0 - value, low: high === null ? null : 0 - high, high: low === null ? null : 0 - low, n } };
+}
+
+function comparisonTable(all: readonly MethodComparison[]): string {
+  const turned = all.filter(({ first, second }) => (first === REFERENCE) !== (second === REFERENCE)).map((comparison) => ({ ...comparison, ...fromReference(comparison) }));
+  if (turned.length === 0) return `<p class="none">${NOT_MEASURED}</p>`;
+  const columns = COLUMNS.flatMap((column) => {
+    const values = turned.flatMap(({ measure, difference }) => (measure === column.measure ? difference.value : []));
+    return values.length === 0 ? [] : [{ column, write: writerOf(column, values) }];
+  });
+  const others = [...new Set(turned.map(({ other }) => other))];
+  const lines = others.map((other) => {
+    const cells = columns.map(({ column: { measure }, write }) => {
+      const found = turned.find((comparison) => comparison.other === other && comparison.measure === measure);
+      if (found === undefined || !Number.isFinite(found.difference.value)) return missing;
+      const { difference: { value, low, high }, signFlip } = found;
+      const clear = low !== null && high !== null && (low > 0 || high < 0);
+      const test = signFlip === null ? `p ${NOT_MEASURED}` : `p ${probability(signFlip.p)}, n ${signFlip.n}`;
+      return `<td>${clear ? `<strong>${signed(write, value)}</strong>` : signed(write, value)}<small>${bounds(found.difference, write) ?? 'no interval'}</small><small>${test}</small></td>`;
+    });
+    return `<tr><th scope="row">${nameOf(REFERENCE)} \u2212 ${nameOf(other)}</th>${cells.join('')}</tr>`;
+  });
+  const seeds = [...new Set(turned.flatMap(({ signFlip }) => signFlip?.n ?? []))].sort((a, b) => a - b);
+  const floor = seeds.map((n) => `With ${seedsOf(n)} p cannot fall below 2/2<sup>${n}</sup> = ${probability(2 / 2 ** n)}.`).join(' ');
+  const head = ['difference', ...columns.map(({ column }) => heading({ ...column, unit: column.form === 'percent' ? 'points' : column.unit }, false))];
+  return `${table('Paired comparisons', head, lines, 'results')}<p class="note">Difference with its 95 % interval, bold where that does not hold 0; below it p of the exact sign-flip test over n seeds, two-sided. ${floor}</p>`;
+}
+
+const SIGNS: Readonly<Record<Claim['verdict'], string>> = { held: '\u2713', reversed: '\u2717', undecided: '~', 'not measured': '\u2013' };
+
+function claimsTable(claims: readonly Claim[]): string {
+  if (claims.length === 0) return '<p class="none">none</p>';
+  const lines = claims.map(({ claim, verdict, evidence }) => `<tr><td class="verdict ${verdict.replace(' ', '-')}"><span aria-hidden="true">${SIGNS[verdict]}</span> ${verdict}</td><td>${escaped(claim, 400)}</td><td>${escaped(evidence, 1000)}</td></tr>`);
+  return table('Claims of the paper', ['verdict', 'claim', 'evidence'], lines, 'words');
+}
+
+function curvesFigure(id: string, task: string, rows: readonly MethodRow[], placeOf: (method: string) => number): string {
+  const curves = rows.map(({ method, curve }) => ({ label: labelOf(method), place: placeOf(method), points: curve.map((each) => ({ x: each.evaluatorCalls, y: each.meanReturn })) }));
+  const without = rows.filter(({ curve }) => curve.length === 0).map(({ method }) => nameOf(method));
+  const write: Writer = (value) => decimal(value, 3);
+  const lines = rows.filter(({ curve }) => curve.length > 0).map(({ method, curve }) => {
+    const steps = curve.map(({ step, evaluatorCalls, tokens, meanReturn }) => `<tr><td>${step}</td><td>${evaluatorCalls.toLocaleString('en-US', { maximumFractionDigits: 0 })}</td><td>${compact(tokens)}</td><td>${write(meanReturn.value)}</td><td>${bounds(meanReturn, write) ?? 'no interval'}</td><td>${meanReturn.n}</td></tr>`);
+    return `<tbody><tr><th scope="rowgroup" colspan="6">${nameOf(method)}</th></tr>${steps.join('')}</tbody>`;
+  });
+  const numbers = table('Learning curves in numbers', ['step', 'evaluator calls', 'tokens', 'mean return', '95 % interval', 'seeds'], lines, 'numbers');
+  const note = `Mean over seeds after each step; band: its 95 % interval, cut where it reaches far beyond the lines.${without.length === 0 ? '' : ` Without training steps: ${without.join(', ')}.`}`;
+  return figure('Learning curves', curvePicture(id, `Learning curves on ${task}`, curves, { x: 'evaluator calls of training', y: 'mean return of the training episodes', unit: 'evaluator calls' }), note, numbers);
+}
+
+function paretoFigure(id: string, task: string, rows: readonly MethodRow[], placeOf: (method: string) => number): string {
+  const points = rows.flatMap(({ method, measures: { greedy, tokens } }): CostPoint[] => {
+    // A method that does not train has spent no tokens on it, whether or not that was measured.
+    const x = tokens?.mean ?? (method === 'sft' ? 0 : null);
+    return greedy === null || x === null ? [] : [{ label: labelOf(method), place: placeOf(method), x, y: greedy.interval }];
+  });
+  const lines = points.map((each) => `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${bounds(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`);
+  const numbers = table('Accuracy and tokens in numbers', ['method', 'tokens', 'greedy accuracy', '95 % interval', 'seeds', 'on the front'], lines, 'numbers');
+  const note = 'Bars: 95 % interval of the accuracy, without a stroke at an end beyond the picture. Line and filled markers: the Pareto front, the methods that no other beats at both.';
+  return figure('Accuracy against training tokens', paretoPicture(id, `Accuracy against training tokens on ${task}`, points), note, numbers);
+}
+
+/** 0.0003 as 3 x 10^-4. */
+function rateOf(rate: number): string {
+  if (rate === 0 || !Number.isFinite(rate)) return String(rate);
+  const [digits = '', power = ''] = Number(rate.toPrecision(12)).toExponential().split('e');
+  return `${digits === '1' ? '' : `${digits} \u00d7 `}10<sup>${String(Number(power)).replace('-', '\u2212')}</sup>`;
+}
+
+function searchPart(search: PaperReport['search']): string {
+  if (search.length === 0) return '';
+  const rates = [...new Set(search.map(({ rate }) => rate))].sort((a, b) => a - b);
+  const lines = [...new Set(search.map(({ method }) => method))].map((method) => {
+    const cells = rates.map((rate) => {
+      const found = search.find((each) => each.method === method && each.rate === rate);
+      if (found === undefined || (found.value === null && !found.chosen)) return missing;
+      const value = found.value === null ? NOT_MEASURED : percentage(found.value);
+      return found.chosen ? `<td><strong>${value}</strong><small>chosen</small></td>` : `<td>${value}</td>`;
+    });
+    return `<tr><th scope="row">${nameOf(method)}</th>${cells.join('')}</tr>`;
+  });
+  const words = ['no rate', 'one rate', 'two rates', 'three rates', 'four rates', 'five rates'][rates.length] ?? `${rates.length} rates`;
+  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on a seed outside the table.</p>`;
+}
+
+function taskSection(report: PaperReport, task: string, index: number, placeOf: (method: string) => number): string {
+  const of = <T extends { readonly task: string }>(all: readonly T[]): readonly T[] => all.filter((each) => each.task === task);
+  const rows = of(report.table.rows);
+  const id = `task-${index + 1}`;
+  return `<section id="${id}"><h2>${escaped(task, 80)}</h2>
+<h3>Results</h3>${resultsTable(rows)}
+<div class="figures">${curvesFigure(`${id}-curves`, task, rows, placeOf)}${paretoFigure(`${id}-pareto`, task, rows, placeOf)}</div>
+<h3>Paired comparisons with ${nameOf(REFERENCE)}</h3>${comparisonTable(of(report.table.comparisons))}
+<h3>Claims of the paper</h3>${claimsTable(of(report.table.claims))}
+${searchPart(of(report.search))}</section>`;
+}
+
+/** `Of 12 claims 7 held, 1 was undecided.` */
+function verdictWords(claims: readonly Claim[]): string {
+  const counts = (['held', 'reversed', 'undecided', 'not measured'] as const).map((verdict) => [claims.filter((claim) => claim.verdict === verdict).length, verdict] as const);
+  return claims.length === 0 ? '' : `<p class="verdicts">Claims of the paper: ${counts.filter(([count]) => count > 0).map(([count, verdict]) => `${count} ${verdict}`).join(', ')}.</p>`;
+}
+
+function reading(methods: readonly string[]): string {
+  const known = methods.flatMap((method) => {
+    const found = METHODS.get(method);
+    return found === undefined ? [] : [`<dt>${found.label} <code>${escaped(method)}</code></dt><dd>${found.does}</dd>`];
+  });
+  return `<section class="reading"><h2>How to read this page</h2><dl>
+<dt>Intervals</dt><dd>All are 95 %. In the results and the pictures: Student\u2019s t over seeds, so two seeds give very wide ones. Of a difference in accuracy: the instances of each seed are drawn again for both methods together (paired bootstrap). Of other differences: Student\u2019s t over the differences of the seeds.</dd>
+<dt>Verdicts</dt><dd>Held: the whole interval of the difference lies on the claim\u2019s side. Reversed: on the other side. Undecided: it holds 0.</dd>
+<dt>Fidelity</dt><dd>Spearman\u2019s correlation between the credit of a message and what the message is worth, its return less the value of its context; that value comes from samples independent of the credited alternatives, for credit measured against itself would agree by construction.</dd>
+<dt>Variance</dt><dd>How much the credits of the alternatives of one context vary, as the mean over contexts.</dd>
+<dt>Influence</dt><dd>How much the choice of a message tells of the next teammate\u2019s message in the same context: their mutual information.</dd>
+<dt>Training tokens, evaluator calls</dt><dd>Those of training alone; evaluations are not counted.</dd>
+${known.join('\n')}</dl></section>`;
+}
+
+/** The whole page. All texts of the report are shown as text, whatever they hold. */
+export function paperPage(report: PaperReport): string {
+  const { rows, comparisons, claims } = report.table;
+  const tasks = [...new Set([...rows, ...comparisons, ...claims, ...report.search].map(({ task }) => task))];
+  const methods = [...new Set(rows.map(({ method }) => method))];
+  const about: [string, string][] = [['Hardware', escaped(report.hardware, 400)], ['Environment', escaped(report.environment, 400)], ['Finished', moment(report.finishedAt)], ...Object.entries(report.settings).map(([name, value]): [string, string] => [escaped(name, 80), escaped(value, 400)])];
+  const links = tasks.length < 2 ? '' : `<nav aria-label="Tasks">${tasks.map((task, index) => `<a href="#task-${index + 1}">${escaped(task, 80)}</a>`).join(' ')}</nav>`;
+  const content = `<header><h1>${TITLE}</h1>
+${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full table; intervals are wide.</p>' : ''}${verdictWords(claims)}
+<pre><code>${escaped(report.command, 1000)}</code></pre>
+${facts(about)}${links}</header>
+${tasks.map((task, index) => taskSection(report, task, index, (method) => methods.indexOf(method))).join('\n')}
+${reading(methods)}`;
+  return page(TITLE, content, STYLE, true);
+}
+
+const STYLE = `
+.deviation { color: var(--soft); }
+.quick { padding: 4px 10px; border-left: 3px solid var(--text); background: var(--wash); }
+.results td { white-space: nowrap; }
+.roles span { display: block; font-size: 12px; overflow-wrap: anywhere; }
+.verdict { white-space: nowrap; font-weight: 600; }
+.undecided, .not-measured { font-weight: normal; }
+.narrow, .numbers { width: auto; min-width: 50%; }
+@media print, (max-width: 1000px) {
+  .results th, .results td { padding: 4px 2.5px; }
+  .roles span { font-size: 10px; }
+  .deviation { display: block; }
+  .results .none, .results .roles { white-space: normal; }
+}
+`;

@@ -1,0 +1,40 @@
+/** A diagnosis in words, for people at a terminal. */
+import type { Interval, Ledger } from '../../shared/records/records.ts';
+import type { Diagnosis } from '../diagnose/diagnose.ts';
+import { proportion, reusedWords, takenWords } from './words.ts';
+
+const number = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
+
+function interval(value: Interval | null, reason: string | undefined): string {
+  if (value === null) return `not measured${reason === undefined ? '' : `: ${reason}`}`;
+  return `${number(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${number(value.low)}, ${number(value.high)}]`}, n ${String(value.n)}`;
+}
+
+const costs = (cost: Omit<Ledger, 'seconds'>): string =>
+  `${String(cost.evaluatorCalls)} evaluator calls${reusedWords(cost)}, ${String(cost.tokens.prompt)} prompt and ${String(cost.tokens.completion)} completion tokens${takenWords(cost.tokens)}`;
+
+export function diagnosisWords(found: Diagnosis): string {
+  const { reasons, overhead } = found;
+  const added = overhead.diagnostic;
+  const rows: [string, string][] = [
+    ['fidelity, real', interval(found.fidelity.real, reasons['fidelity'])],
+    ['fidelity, all', interval(found.fidelity.all, reasons['fidelity'])],
+    ['variance', interval(found.variance, reasons['variance'])],
+    ['influence', `${interval(found.influence, reasons['influence'])}${found.influence === null ? '' : ' nats'}`],
+    ['reliability', interval(found.reliability.evenOdd, 'it needs three alternatives with two replays each and returns that differ')],
+    ['noise/law', interval(found.noise.ratio, 'it needs two replays of each alternative and returns that differ')],
+    ['duplicates', proportion(found.duplicates.exact)],
+    ...Object.entries(found.passAtK).map(([k, value]): [string, string] => [`pass@${k}`, value === null ? interval(null, reasons[`passAtK.${k}`]) : proportion(value)]),
+    ['greedy accuracy', proportion(found.accuracy.greedy)],
+    ['ledger', `${costs(found.ledger)}, ${found.ledger.seconds.toFixed(1)} s`],
+    ['sampling took', `${costs(added)}, ${added.seconds === null ? 'time not measured' : `${added.seconds.toFixed(1)} s`}, ${added.joules === null ? 'energy not measured' : `${added.joules.toFixed(0)} J`}`],
+    ['assumes', found.continuation.assumption],
+  ];
+  const warnings = [found.influence?.['warning'], ...found.signals.map(({ name, bucket, evidence }) => `${name}${bucket === null ? '' : ` in bucket ${bucket}`}: ${evidence}`)].filter((one) => typeof one === 'string');
+  const left = reasons['contexts'] === undefined ? '' : ` ${reasons['contexts']}`;
+  return [
+    `Run ${found.run}, ${String(found.contexts)} contexts (${found.origin} buckets), credit by ${found.estimator}${left === '' ? '' : `.${left}`}`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`),
+    ...warnings.map((one) => `  look at: ${one}`),
+  ].join('\n');
+}

@@ -1,0 +1,166 @@
+/** `c3 run --detach`, `c3 status` and `c3 cancel`: runs that a store's engine takes care of. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { EngineClient, type EngineEvents } from '../../client/engineClient.ts';
+import type { JobList, RunJob, UnstartedJob } from '../../shared/protocols/jobs.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { shownStatus } from '../../shared/records/runStatus.ts';
+import { holderWords, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
+import { remainingWords } from '../../shared/text/times.ts';
+import { lockHolder } from '../../store/files/lock.ts';
+import { openStoreForReading } from '../../store/read/reader.ts';
+import { readArguments, text, type ParsedArguments } from './arguments.ts';
+import { cancelElsewhere } from '../server/elsewhere.ts';
+import { ENGINE_ENTRY } from '../places.ts';
+import { QueueFile, unstarted } from '../server/queueFile.ts';
+import { readRecipe } from '../recipe/recipe.ts';
+import { VERSION } from '../version.ts';
+import { JSON_FLAG, note, print, STORE, storePath, type CommandContext } from './support.ts';
+
+const LONGEST_TITLE = 60;
+const PAGE = 200;
+
+/** A run that did not come to its end and whose process is gone. */
+interface InterruptedRun {
+  readonly run: string;
+  readonly title: string;
+  readonly step: number;
+  readonly steps: number;
+}
+
+interface Status extends JobList {
+  readonly store: string;
+  /** Null where no engine lives. */
+  readonly engine: { readonly pid: number; readonly version: string } | null;
+  /** Who writes the store now; null where nobody does. */
+  readonly holder: StoreHolder | null;
+  readonly interrupted: readonly InterruptedRun[];
+}
+
+const SILENT: EngineEvents = { log: () => undefined, jobs: () => undefined, runProgress: () => undefined, replayProgress: () => undefined, verifyProgress: () => undefined, testModelProgress: () => undefined, waiting: () => undefined, ready: () => undefined, ended: () => undefined };
+
+/** Talks with the engine of a store. */
+async function withEngine<Result>(store: string, work: (client: EngineClient) => Promise<Result>, events: Partial<EngineEvents> = {}): Promise<Result> {
+  const client = new EngineClient({ script: fileURLToPath(ENGINE_ENTRY), store, kind: 'command', version: VERSION }, { ...SILENT, ...events });
+  try {
+    return await work(client);
+  } finally {
+    await client.dispose();
+  }
+}
+
+/** What `c3 run --detach` hands over: a new run, one of the store, or one that had never begun. */
+export interface Detached {
+  readonly config: string | null;
+  readonly overrides: readonly string[];
+  readonly resumed: string | null;
+  readonly again: string | null;
+}
+
+/** Hands a run to the store's engine and says how to follow it. */
+export async function detach({ config, overrides, resumed, again }: Detached, parsed: ParsedArguments, context: CommandContext): Promise<void> {
+  const store = storePath(parsed, context);
+  const { folder } = context;
+  const file = config === null ? null : resolve(folder, config);
+  // What cannot be run is refused before an engine is started for it.
+  if (resumed === null && again === null) await readRecipe(file, overrides, folder);
+  const [job, list] = await withEngine(store, async (client) => {
+    const asked = again !== null ? await client.restartJob(again) : resumed !== null ? await client.resumeRun({ run: resumed }) : await client.startRun({ config: file, overrides, folder });
+    return [asked, await client.jobs()] as const;
+  });
+  if (parsed.values['json'] === true) {
+    print(JSON.stringify(job));
+    return;
+  }
+  const open = list.jobs.filter(({ state }) => state !== 'finished');
+  const ahead = open.findIndex(({ id }) => id === job.id);
+  print(`${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it goes on when this terminal is closed.`);
+  print(`Follow it with c3 status${storeOption(parsed)}, stop it with c3 cancel ${job.id}${storeOption(parsed)}; in VS Code it shows in the C3 view of its folder.`);
+}
+
+/** `--store PATH` as it was given, to be repeated. */
+function storeOption(parsed: ParsedArguments): string {
+  const given = text(parsed, 'store');
+  return given === null ? '' : ` --store ${given}`;
+}
+
+export async function status(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('status', args, { ...STORE, ...JSON_FLAG }, 0);
+  const found = await statusOf(storePath(parsed, context));
+  print(parsed.values['json'] === true ? JSON.stringify(found) : statusWords(found, storeOption(parsed)));
+}
+
+/** What goes on with a store. No engine is started to find out. */
+async function statusOf(store: string): Promise<Status> {
+  let engine: Status['engine'] = null;
+  const list = await withEngine(store, async (client) => ((await client.attach()) ? client.jobs() : null), { ready: ({ pid, version }) => { engine = { pid, version }; } });
+  const { jobs, unstarted: lost } = list ?? { jobs: [], unstarted: new QueueFile(store).read().filter(({ begun }) => !begun).map(unstarted) };
+  const holder = lockHolder(store);
+  return { store, engine, holder, jobs, unstarted: lost, interrupted: interruptedRuns(store, holder !== null) };
+}
+
+function interruptedRuns(path: string, beingWritten: boolean): readonly InterruptedRun[] {
+  if (!existsSync(path)) return [];
+  const store = openStoreForReading(path);
+  try {
+    const found: InterruptedRun[] = [];
+    const total = store.countRuns();
+    for (let offset = 0; offset < total; offset += PAGE) {
+      for (const run of store.runs(offset, PAGE)) {
+        if (shownStatus(run, beingWritten) === 'interrupted') found.push({ run: run.id, title: run.title, step: run.steps, steps: run.plannedSteps });
+      }
+    }
+    return found;
+  } finally {
+    store.close();
+  }
+}
+
+function statusWords({ store, engine, holder, jobs, unstarted: lost, interrupted }: Status, option: string): string {
+  const lines = jobs.map(jobLine);
+  const inJobs = jobs.some(({ state, run }) => state === 'running' && run !== null && run === holder?.purpose?.what);
+  if (holder !== null && !inJobs) lines.push(`The store is being written by ${holderWords(holder)}.`);
+  for (const one of lost) lines.push(`${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or forget it with c3 cancel ${one.id}${option} (${unstartedWords(one)})`);
+  for (const { run, title, step, steps } of interrupted) lines.push(`Run ${run} "${oneLine(title, LONGEST_TITLE)}" was interrupted at step ${String(step)} of ${String(steps)}: c3 run --resume ${run}${option}`);
+  if (lines.length === 0) lines.push(`Nothing goes on in ${store}${engine === null ? '' : `; its engine (process ${String(engine.pid)}) is idle`}.`);
+  return lines.join('\n');
+}
+
+function unstartedWords({ title, config, run }: UnstartedJob): string {
+  return `"${oneLine(title, LONGEST_TITLE)}"${run !== null ? `, run ${run}` : config === null ? '' : `, ${config}`}`;
+}
+
+/** One job on one line: what it is, how it stands, how long it takes. */
+function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJob): string {
+  const remaining = remainingWords(progress?.remainingSeconds ?? null);
+  const stands = state === 'queued' ? 'queued'
+    : state === 'running' ? `running  ${waitingFor ?? progress?.message ?? 'starting'}${remaining === '' ? '' : `, ${remaining}`}`
+      : outcome?.kind === 'failed' ? `failed  ${outcome.message}` : outcome?.kind ?? 'finished';
+  return `${id.padEnd(10)}"${oneLine(title, LONGEST_TITLE)}"${run === null ? '' : `  ${run}`}  ${stands}`;
+}
+
+export async function cancel(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('cancel', args, { ...STORE, ...JSON_FLAG }, 1);
+  const [name] = parsed.positionals;
+  if (name === undefined) throw new C3Error('input', 'c3 cancel needs the id of a run or of a job: see `c3 status`.');
+  const store = storePath(parsed, context);
+  const asked = await withEngine(store, async (client) => ((await client.attach()) ? (await client.cancelRun(name)).cancelled : null));
+  const cancelled = asked ?? (cancelElsewhere(store, name) ? 'elsewhere' : forget(store, name) ? 'unstarted' : null);
+  if (cancelled === null) throw new C3Error('input', `Nothing named ${JSON.stringify(name.slice(0, 80))} goes on or waits in ${store}: see \`c3 status\`.`);
+  if (parsed.values['json'] === true) print(JSON.stringify({ cancelled }));
+  else if (cancelled === 'unstarted') print(`${name} is forgotten.`);
+  else print(cancelled === 'queued' ? `${name} was cancelled before it began.` : `${name} is being cancelled; what is stored stays.`);
+  if (cancelled === 'elsewhere') note('Its process was asked to stop, as Ctrl+C in its terminal does.');
+}
+
+/** Takes a job that never began out of the file of an engine that is gone. */
+function forget(store: string, id: string): boolean {
+  const file = new QueueFile(store);
+  const entries = file.read();
+  const rest = entries.filter((entry) => entry.id !== id);
+  if (rest.length === entries.length) return false;
+  file.write(rest);
+  return true;
+}

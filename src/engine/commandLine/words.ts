@@ -1,0 +1,141 @@
+/** Results in words, for people at a terminal. */
+import { continuationWords, ownWords } from '../../shared/records/continuation.ts';
+import { ESTIMATE_WORDS, type MessageEstimate } from '../../shared/records/estimates.ts';
+import { sentence, type Headline } from '../../shared/credit/headline.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import type { Alternative, BucketView, Credit, Instance, Interval, Ledger, Message, RunSummary, Tokens } from '../../shared/records/records.ts';
+
+export { oneLine } from '../../shared/text/oneLine.ts';
+
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+
+/** How far a model is loaded, in bytes of its files. */
+export const loadingWords = (done: number, total: number): string => `Loading the model: ${String(Math.floor(done / 1e6))} of ${String(Math.floor(total / 1e6))} MB`;
+
+/** `43.2 % [39.0, 47.5], n 512`, or `not measured`. */
+export function proportion(interval: Interval | null): string {
+  if (interval === null) return 'not measured';
+  const bounds = interval.low === null || interval.high === null ? 'interval not measured' : `[${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`;
+  return `${percent(interval.value)} ${bounds}, n ${String(interval.n)}`;
+}
+
+function points(interval: Interval | null): string {
+  if (interval === null) return 'not measured';
+  const signed = (value: number | null): string => (value === null ? '?' : `${value >= 0 ? '+' : ''}${(100 * value).toFixed(1)}`);
+  return `${signed(interval.value)} points [${signed(interval.low)}, ${signed(interval.high)}]`;
+}
+
+export function creditWords(credit: Credit | Headline | null): string {
+  if (credit === null) return 'not measured';
+  if ('verdict' in credit && credit.verdict === 'alone') return `not measured: ${sentence(credit)}`;
+  const signed = (value: number): string => `${value >= 0 ? '+' : ''}${value.toFixed(3)}`;
+  const bounds = credit.low === null || credit.high === null ? 'no interval' : `[${signed(credit.low)}, ${signed(credit.high)}]`;
+  return `${signed(credit.value)} ${bounds}, n ${String(credit.n)}, ${String(credit.evaluatorCalls)} calls${'verdict' in credit ? `, ${sentence(credit)}` : ''}`;
+}
+
+/** Calls that an interruption lost are no part of the run's own. */
+function lostWords({ lostEvaluatorCalls = 0 }: RunSummary): string {
+  return lostEvaluatorCalls === 0 ? '' : `, and at most ${String(lostEvaluatorCalls)} more whose results were lost in interruptions`;
+}
+
+/** What was asked for beside the calls that were made. */
+export function reusedWords({ reusedEvaluations = 0 }: Pick<Ledger, 'reusedEvaluations'>): string {
+  return reusedEvaluations === 0 ? '' : `, and ${String(reusedEvaluations)} results reused from equal messages`;
+}
+
+/** Completion tokens that were not computed. */
+export function takenWords({ reusedCompletion = 0 }: Tokens): string {
+  return reusedCompletion === 0 ? '' : `, and ${String(reusedCompletion)} reused from equal requests`;
+}
+
+/** A row only where there is something to say. */
+function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
+  return maskedEpisodes === 0 ? [] : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they count nowhere`]];
+}
+
+export function summaryWords(summary: RunSummary): string {
+  const { tokens, decisions } = summary;
+  const rows: [string, string][] = [
+    ['greedy accuracy', `${proportion(summary.accuracy.before)}  ->  ${proportion(summary.accuracy.after)}`],
+    ['  difference', points(summary.accuracy.difference)],
+    ['pass@1 (sampled)', `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`],
+    ['  difference', points(summary.passAt1.difference)],
+    ['evaluator calls', `${String(summary.evaluatorCalls)}${reusedWords(summary)}${lostWords(summary)}`],
+    ...maskedRow(summary),
+    ['tokens', `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion${takenWords(tokens)}`],
+    ['decisions', Object.entries(decisions).map(([role, count]) => `${role} ${String(count)}`).join(', ')],
+    ['training', `${String(summary.steps)} steps in ${summary.seconds.toFixed(1)} s`],
+    ['store', summary.store],
+  ];
+  return [`Run ${summary.run} (${summary.method}, seed ${String(summary.seed)})`, ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`)].join('\n');
+}
+
+/** What a message was worth by each estimator, one line each. */
+export function estimateLines(estimates: readonly MessageEstimate[]): readonly string[] {
+  return estimates.map(({ name, credit, bucket, reason }) => `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}${bucket === null ? '' : `, newest bucket ${String(bucket)}`}`}`);
+}
+
+/** Characters of a question or a message where it is shown with little beside it. */
+const SHOWN = 200;
+
+type FoundAlternative = Pick<Alternative, 'text' | 'original' | 'returns' | 'credit'>;
+
+/**
+ * One replayed message as a finding: what was asked, what it said, what else could have been said, and what that was worth.
+ * @param instance of the message's episode
+ */
+export function findingWords(
+  instance: Pick<Instance, 'question' | 'answer' | 'tests'>,
+  message: Pick<Message, 'id' | 'eventType' | 'text'>,
+  alternatives: readonly FoundAlternative[],
+): string {
+  const { eventType, text } = message;
+  const original = alternatives.find((alternative) => alternative.original);
+  const best = alternatives
+    .filter((alternative) => alternative.text !== text && meanReturn(alternative) !== null)
+    .sort((a, b) => (meanReturn(b) ?? 0) - (meanReturn(a) ?? 0))[0];
+  const returned = (alternative: FoundAlternative | undefined): string => {
+    const mean = alternative === undefined ? null : meanReturn(alternative);
+    return mean === null ? 'not scored' : `mean return ${mean.toFixed(2)} of ${String(alternative?.returns.filter((value) => value !== null).length ?? 0)}`;
+  };
+  const rows: readonly (readonly [name: string, words: string])[] = [
+    ['question', oneLine(instance.question, SHOWN)],
+    ...(instance.tests === undefined ? [['expected', oneLine(instance.answer, SHOWN)] as const] : []),
+    ['it said', `${oneLine(text, SHOWN)}  (${returned(original)})`],
+    ['instead', best === undefined ? 'the alternatives that were sampled said the same' : `${oneLine(best.text, SHOWN)}  (${returned(best)})`],
+    ['credit', creditWords(original?.credit ?? null)],
+  ];
+  const title = `What one message was worth: message ${String(message.id)} by the ${eventType}, replayed in its exact context`;
+  return [title, ...rows.map(([name, words]) => `  ${name.padEnd(10)}${words}`)].join('\n');
+}
+
+function meanReturn({ returns }: Pick<Alternative, 'returns'>): number | null {
+  const scored = returns.filter((value) => value !== null);
+  return scored.length === 0 ? null : scored.reduce((total, value) => total + value, 0) / scored.length;
+}
+
+/** A message's alternatives, one line each, those that say the same together; texts on one line and bounded. */
+export function bucketWords(message: Message, bucket: BucketView): string {
+  const line = ([first, ...equal]: readonly Alternative[]): string => {
+    if (first === undefined) return '';
+    const times = equal.length === 0 ? '' : ` x${String(equal.length + 1)}`;
+    const returns = returnsWords([first, ...equal].map((one) => one.returns));
+    return `  ${first.original ? '*' : ' '} ${`${oneLine(first.text, 40)}${times}`.padEnd(42)} returns ${returns.padEnd(10)} credit ${creditWords(first.credit)}`;
+  };
+  const equals = [...Map.groupBy(bucket.alternatives, ({ original, text, finish }) => `${String(original)} ${finish} ${text}`).values()];
+  const { continuation } = bucket;
+  const other = continuation === null ? [] : [`These are of ${continuationWords(continuation)}. ${ownWords(continuation)}`];
+  return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...other, ...equals.map(line)].join('\n');
+}
+
+/** Returns that are listed one by one. */
+const LISTED_RETURNS = 16;
+
+/** The returns of messages that say the same: once where all have the same ones, else one after the other; of many, their mean. */
+function returnsWords(all: readonly (readonly (number | null)[])[]): string {
+  const write = (returns: readonly (number | null)[]): string => returns.map((value) => (value === null ? 'masked' : String(value))).join(' ');
+  const same = new Set(all.map(write)).size === 1 && (all[0]?.length ?? 0) > 1;
+  const returns = same ? (all[0] ?? []) : all.flat();
+  if (returns.length <= LISTED_RETURNS) return write(returns);
+  return `mean ${meanReturn({ returns })?.toFixed(2) ?? 'masked'} of ${String(returns.length)}`;
+}

@@ -1,0 +1,121 @@
+/** `c3 export --format buckets`: a run's buckets in the C3 authors' format (reference section 8.1). */
+import { writeOut } from '../../files/outFile.ts';
+import type { BucketOrigin } from '../../shared/records/records.ts';
+import type { DiagnosticRow, StoreReader } from '../../store/types.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { bucketsOf, type StoredBucket } from '../diagnose/diagnoseBuckets.ts';
+import { bucketId } from './exchangeBucket.ts';
+import { canonicalJson, floatOf, JsonNumber, jsonOf, type JsonValue } from './exchangeJson.ts';
+
+/** Where what only this product knows stands in a bucket's meta. */
+export const OWN_KEY = 'c3_replay';
+
+export interface ExportReport {
+  readonly out: string;
+  readonly buckets: number;
+  /** Left out: buckets without any return, which their format cannot hold. */
+  readonly leftOut: number;
+  /** Buckets of another continuation distribution than their message's: the format has no place to say so. */
+  readonly others: number;
+}
+
+const ORIGINS: readonly BucketOrigin[] = ['training', 'request', 'diagnostic'];
+
+/**
+ * Writes every bucket of a run, one a line; an imported one as its line stood. What their format has no place for (returns that were
+ * masked, the rendered context) stands under meta.c3_replay, so that an import has it back.
+ * @throws C3Error as writeOut
+ */
+export function exportBuckets(store: StoreReader, run: string, protocol: Protocol, out: string): ExportReport {
+  const { method, seed } = store.run(run);
+  let [buckets, leftOut, others] = [0, 0, 0];
+  writeOut(out, lines());
+  return { out, buckets, leftOut, others };
+
+  function* lines(): Generator<string, void, undefined> {
+    for (const origin of ORIGINS) {
+      for (const bucket of bucketsOf(store, run, origin, protocol)) {
+        if (bucket.view.continuation !== null) {
+          others++;
+          continue;
+        }
+        const line = store.diagnosticBucket(bucket.view.id)?.source ?? lineOf(store, bucket, protocol, { method, seed });
+        if (line === null) leftOut++;
+        else {
+          yield `${line}\n`;
+          buckets++;
+        }
+      }
+    }
+  }
+}
+
+/** A stored bucket as a line; null where no alternative has a return. */
+function lineOf(store: StoreReader, bucket: StoredBucket, protocol: Protocol, run: { readonly method: string; readonly seed: number }): string | null {
+  const { view, position } = bucket;
+  const row = store.diagnosticBucket(view.id);
+  const instance = store.instance(view.instance);
+  const kept = bucket.alternatives.flatMap((alternative, index) => (alternative.returns.some((value) => value !== null) ? [{ ...alternative, index }] : []));
+  const [first] = view.alternatives;
+  if (kept.length === 0 || first === undefined) return null;
+  const decision = store.decision(first.decision);
+  const prefix = new Map(store.chain(first.decision).slice(0, -1).map((message) => [nameAt(protocol, message.position), message.text]));
+  const before = (end: number): number => kept.filter(({ index }) => index < end).length;
+  const listener = protocol.occurrences.find(({ ancestors }) => ancestors.includes(position));
+  const valueFrom = row?.valueFrom ?? bucket.alternatives.length;
+  const real = row === null ? bucket.real : row.real;
+  const fields: Record<string, unknown> = {
+    ctx_hash: new JsonNumber(view.contextKey),
+    target_role: nameAt(protocol, position),
+    question_id: instance.uid,
+    restart: { roles_topo: protocol.occurrences.map(({ id }) => id), role_outputs_prefix: prefix, question: instance.question, question_id: instance.uid },
+    candidates: kept.map(({ text, returns, next }, j) => ({ j, action_text: text, returns: returns.filter((value) => value !== null).map(floatOf), next_actions: next })),
+    meta: {
+      method: run.method,
+      seed: run.seed,
+      credit_n: before(row?.credited ?? bucket.alternatives.length),
+      v_extra_start: before(valueFrom),
+      v_extra_n: before(valueFrom + (row?.valueCount ?? 0)) - before(valueFrom),
+      candidate_total_req: bucket.alternatives.length,
+      candidate_total_got: kept.length,
+      decoding: { temperature: floatOf(decision.sampling.temperature), top_p: floatOf(decision.sampling.topP), top_k: decision.sampling.topK, max_new_tokens: decision.sampling.maxNewTokens },
+      record_next_teammate: listener !== undefined,
+      next_role: listener?.id,
+      // Their tools need one; where none was really said, any sample is as good, and theirs is the first.
+      real_j: real === null || !kept.some(({ index }) => index === real) ? 0 : before(real),
+      include_real_as_j0: real === 0,
+      [OWN_KEY]: ownPart(bucket, row, decision.context, instance.answer),
+    },
+  };
+  const line = jsonOf(fields);
+  return line instanceof Map ? canonicalJson(new Map<string, JsonValue>([...(line as ReadonlyMap<string, JsonValue>), ['bucket_id', bucketId(line as ReadonlyMap<string, JsonValue>)]])) : null;
+}
+
+/** What their format has no place for. */
+function ownPart({ view, alternatives, real }: StoredBucket, row: DiagnosticRow | null, context: string, answer: string): object {
+  return {
+    run: view.run,
+    origin: view.origin,
+    iteration: view.iteration,
+    snapshot: view.snapshot,
+    context,
+    answer,
+    credited: row?.credited ?? alternatives.length,
+    value_from: row?.valueFrom ?? alternatives.length,
+    value_count: row?.valueCount ?? 0,
+    real: row === null ? real : row.real,
+    // All of them, in order: an alternative whose evaluations all failed is no candidate of theirs.
+    alternatives: view.alternatives.map(({ text, finish, original }, index) => ({
+      text,
+      finish,
+      original,
+      returns: (alternatives[index]?.returns ?? []).map((value) => (value === null ? null : floatOf(value))),
+      next: alternatives[index]?.next ?? [],
+      evaluator_calls: alternatives[index]?.evaluatorCalls ?? 0,
+    })),
+  };
+}
+
+function nameAt(protocol: Protocol, position: number): string {
+  return protocol.occurrences[position]?.id ?? String(position);
+}

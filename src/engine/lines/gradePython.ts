@@ -1,0 +1,90 @@
+/** `c3 grade --kind python`: JSONL {id, code, tests | test + entryPoint, setup?} in, {id, score, rule, masked?} out. */
+import { z } from 'zod';
+import { PYTHON_BACKENDS, PythonGrader, type PythonBackend } from '../../evaluate/python/grader.ts';
+import { checkNative } from '../../evaluate/python/native/native.ts';
+import { beginsWithFence, fencedCode } from '../../evaluate/python/code.ts';
+import type { PassRule, PythonTests, PythonVerdict } from '../../evaluate/python/rules.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import type { LineGrader } from './gradeLines.ts';
+import { readLine } from './lineModel.ts';
+import { SANDBOX_PLACES } from '../places.ts';
+
+const MAX_TEXT = 10_000_000;
+const text = z.string().max(MAX_TEXT);
+
+const pythonSchema = z
+  .object({
+    id: z.union([z.string(), z.number()]),
+    code: text,
+    tests: z.array(text).min(1).max(10_000).optional(),
+    test: text.optional(),
+    entryPoint: z
+      .string()
+      .regex(/^[A-Za-z_]\w{0,199}$/, 'no name of a function')
+      .optional(),
+    setup: text.optional(),
+    uidSha: z.string().max(200).optional(),
+  })
+  .refine(({ tests, test }) => tests !== undefined || test !== undefined, 'tests are missing');
+
+const PYTHON_FORM = '{"id": ..., "code": "...", "tests": ["assert ..."], "setup"?: "..."} or {"id": ..., "code": "...", "test": "def check(candidate): ...", "entryPoint": "name"}';
+
+/**
+ * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is taken as it is, prompt
+ * and completion together; of anything else the fenced block is taken that a run would take from the same message
+ * (extractCode), and the rule begins with `fenced-block: `.
+ */
+export function pythonLines(grader: PythonGrader): LineGrader<z.output<typeof pythonSchema>> {
+  return {
+    understand: (line, place) => readLine(pythonSchema, line, place, PYTHON_FORM),
+    grade: (requests) =>
+      Promise.all(
+        requests.map(async ({ id, code, tests = [], test = '', entryPoint = null, setup = '', uidSha = null }) => {
+          const { score, rule, masked } = await gradeMessage(grader, code, { tests, test, entryPoint, setup }, uidSha);
+          return { id, score, rule, ...(masked === null ? {} : { masked }) };
+        }),
+      ),
+  };
+}
+
+/** A verdict whose rule also says where the code stood. */
+type MessageVerdict = Pick<PythonVerdict, 'score' | 'masked'> & { readonly rule: string };
+
+/** The verdict on a program, or on the fenced block of a message that is none. A program with fences in its texts compiles. */
+async function gradeMessage(grader: PythonGrader, text: string, tests: PythonTests, uid: string | null): Promise<MessageVerdict> {
+  const whole = beginsWithFence(text) ? null : await grader.grade(text, tests, uid);
+  if (whole !== null && whole.rule !== 'does-not-compile' && whole.rule !== 'code-limit') return whole;
+  const block = fencedCode(text);
+  if (block === null) return whole ?? grader.grade(text, tests, uid);
+  const verdict = await grader.grade(block, tests, uid);
+  return { ...verdict, rule: `fenced-block: ${verdict.rule}` };
+}
+
+/** The rule that --grader names: strict, all tests must pass, when none is named; fraction, their share. @throws C3Error('input') */
+export function passRuleNamed(name: string | null): PassRule {
+  if (name === null || name === 'strict') return 'strict';
+  if (name === 'fraction') return 'fraction';
+  throw new C3Error('input', `c3 grade --kind python knows --grader strict and fraction, not ${JSON.stringify(name.slice(0, 40))}.`);
+}
+
+/** The backend that --backend names; the bundled interpreter when none is named. @throws C3Error('input') */
+export function backendNamed(name: string | null): PythonBackend {
+  const backend = PYTHON_BACKENDS.find((known) => known === (name ?? 'bundled'));
+  if (backend === undefined) throw new C3Error('input', `c3 grade --kind python knows --backend ${PYTHON_BACKENDS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`);
+  return backend;
+}
+
+/** A Python grader at work; its processes end with the work, whatever happens. @throws C3Error('engine') where the backend cannot be isolated */
+export async function withPythonGrader<Result>(passRule: PassRule, backend: PythonBackend, work: (grader: PythonGrader) => Promise<Result>): Promise<Result> {
+  if (backend === 'python3') {
+    await checkNative().catch((error: unknown) => {
+      throw new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing of this machine.`);
+    });
+  }
+  const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule, backend });
+  try {
+    return await work(grader);
+  } finally {
+    grader.close();
+  }
+}

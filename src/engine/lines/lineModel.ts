@@ -1,0 +1,138 @@
+/** A model folder at work for commands that answer lines of JSON: its runtime, its tokenizer, and how lines are read and batched. */
+import { setImmediate } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { TextProcess } from '../../policy/textProcess.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { resolveDevice } from '../../runtime/provider/device.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
+import { startRuntime } from '../../runtime/remote.ts';
+import { LineSplitter, type LineBounds } from '../../tasks/lines.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { checkTokenizer, type LoadControl } from '../models/models.ts';
+import { WORKER_ENTRY } from '../places.ts';
+import { probeProvider } from '../machine/probing.ts';
+import { withTexts } from '../models/texts.ts';
+
+export interface LineModel {
+  readonly folder: string;
+  readonly runtime: ModelRuntime;
+  readonly texts: TextProcess;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+  /** The model's own snapshot, or the one that adapters make of it. */
+  readonly snapshot: string;
+}
+
+/** The threads that a run uses unless told otherwise. */
+const THREADS = 2;
+/** Lines that are answered together at most. */
+const MOST_LINES = 64;
+
+const placeOf = (line: number): string => `standard input, line ${String(line)}`;
+/** A line is one request: of as many returns, ids or characters as fit here. */
+const INPUT_BOUNDS: LineBounds = { line: 2 ** 25, lines: Infinity, bytes: Infinity, marks: 'first', advice: 'write one request on each line', placeOf };
+
+/**
+ * Loads a model for a piece of work and lets it go whatever happens.
+ * @param adapter a folder with adapters in the layout of PEFT; null for the model alone
+ * @throws C3Error('model') when a folder cannot be used; CancelledError
+ */
+export async function withLineModel<Result>(folder: string, adapter: string | null, work: (model: LineModel) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
+  return withTexts(folder, (texts) => withRuntime(texts, adapter, work, control));
+}
+
+async function withRuntime<Result>(texts: TextProcess, adapter: string | null, work: (model: LineModel) => Promise<Result>, { onProgress, cancelled = () => false }: LoadControl): Promise<Result> {
+  const { folder } = texts;
+  const tokenizer = await texts.tokenizer(cancelled);
+  const { settings } = await resolveDevice('cpu', THREADS, probeProvider);
+  const runtime = await startRuntime(WORKER_ENTRY, settings);
+  try {
+    const info = await runtime.load(folder, onProgress, cancelled);
+    checkTokenizer(folder, tokenizer, info);
+    const snapshot = adapter === null ? info.snapshot : await runtime.loadAdapter(adapter, info.snapshot);
+    return await work({ folder, texts, runtime, tokenizer, info, snapshot });
+  } finally {
+    await runtime.close();
+  }
+}
+
+/**
+ * The lines of an input in UTF-8, as they come, without the byte order mark that some editors and shells put first.
+ * @throws C3Error('input') naming the line that is too long or not UTF-8, or where nothing can be read
+ */
+export async function* inputLines(input: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
+  const splitter = new LineSplitter(INPUT_BOUNDS);
+  const chunks = input[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await chunks.next().catch((error: unknown) => {
+      throw new C3Error('input', `Cannot read standard input: ${messageOf(error)}; give it lines of JSON.`, { cause: error });
+    });
+    if (next.done === true) break;
+    for (const { text } of splitter.push(Buffer.from(next.value))) yield text;
+  }
+  for (const { text } of splitter.end()) yield text;
+}
+
+/**
+ * Answers lines in order; those that have arrived are answered together. Empty lines are passed over.
+ * @param understand a line as a request; `place` is how messages name it
+ * @param answer as many lines as requests
+ * @throws C3Error('input') naming the first line that is wrong, after all lines before it have been answered
+ */
+export async function* answerLines<Request>(
+  input: NodeJS.ReadableStream,
+  understand: (line: string, place: string) => Request | Promise<Request>,
+  answer: (requests: readonly Request[]) => Promise<readonly string[]>,
+): AsyncGenerator<string, void, undefined> {
+  let number = 0;
+  for await (const lines of batchesOf(input)) {
+    const requests: Request[] = [];
+    let failure: { readonly error: unknown } | undefined;
+    for (const line of lines) {
+      number++;
+      if (line.trim() === '') continue;
+      try {
+        requests.push(await understand(line, placeOf(number)));
+      } catch (error) {
+        failure = { error };
+        break;
+      }
+    }
+    if (requests.length > 0) yield* await answer(requests);
+    if (failure !== undefined) throw failure.error;
+  }
+}
+
+async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly string[], void, undefined> {
+  const lines = inputLines(input);
+  let next = lines.next();
+  for (;;) {
+    const first = await next;
+    if (first.done === true) return;
+    const batch = [first.value];
+    next = lines.next();
+    while (batch.length < MOST_LINES) {
+      // Whoever waits for an answer before the next line gets it.
+      const arrived = await Promise.race([next, setImmediate(null)]);
+      if (arrived === null || arrived.done === true) break;
+      batch.push(arrived.value);
+      next = lines.next();
+    }
+    yield batch;
+  }
+}
+
+/** A line of JSON as a schema reads it. @param form what a right line looks like @throws C3Error('input') naming the line */
+export function readLine<Schema extends z.ZodType>(schema: Schema, line: string, place: string, form: string): z.output<Schema> {
+  const wrong = (what: string): C3Error => new C3Error('input', `${place}: ${what}; give ${form}.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    throw wrong(messageOf(error));
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw wrong(issue === undefined ? 'not understood' : `${issue.path.join('.')}${issue.path.length === 0 ? '' : ': '}${issue.message}`);
+}

@@ -1,0 +1,40 @@
+/** How much memory a run may take here: of this process's machine or container, and of its accelerator. */
+import { execFile } from 'node:child_process';
+import { totalmem } from 'node:os';
+import type { AvailableMemory } from '../../runtime/memoryPlan.ts';
+import type { Provider } from '../../shared/devices.ts';
+
+/** Left to everything else: a share of the machine, and at least this much. */
+const RESERVED_SHARE = 0.05;
+const RESERVED = 256e6;
+/** The driver's program answers at once or not at all, in milliseconds. */
+const TIME_LIMIT = 2000;
+const MEBIBYTE = 2 ** 20;
+
+/**
+ * What there is for a run: on the host what is free, this process's own included, less a reserve; on an accelerator what it has, where NVIDIA's program tells.
+ * @param limit bytes that the user allows, in the place of what there is where the work is done; null for no such limit
+ */
+export async function availableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
+  const host = freeHere();
+  if (provider === 'cpu') return { host: limit ?? host, device: null };
+  return { host, device: limit ?? (provider === 'webgpu' || provider === 'cuda' ? await deviceTotal() : null) };
+}
+
+function freeHere(): number {
+  // Both know a container's limit.
+  const constrained = process.constrainedMemory();
+  const machine = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  const free = process.availableMemory() + process.memoryUsage.rss();
+  return Math.max(0, Math.min(free, machine) - Math.max(RESERVED, RESERVED_SHARE * machine));
+}
+
+/** Total memory of the first NVIDIA device in bytes; null where its program is not there or does not answer. @param program another one in its place; for tests */
+export function deviceTotal(program = 'nvidia-smi'): Promise<number | null> {
+  return new Promise((resolve) => {
+    execFile(program, ['--query-gpu=memory.total', '--format=csv,noheader,nounits'], { timeout: TIME_LIMIT, killSignal: 'SIGKILL', windowsHide: true }, (error, output) => {
+      const mebibytes = error === null && /^\s*\d+/.test(output) ? Number.parseInt(output, 10) : 0;
+      resolve(mebibytes > 0 ? mebibytes * MEBIBYTE : null);
+    });
+  });
+}

@@ -1,0 +1,47 @@
+/** Examines providers in processes of their own: a driver that crashes or hangs takes nothing with it. */
+import { fork } from 'node:child_process';
+import { z } from 'zod';
+import { untested, type Probe } from '../../runtime/provider/device.ts';
+import type { ProbeReport, Provider } from '../../shared/devices.ts';
+import { PROBE_ENTRY } from '../places.ts';
+
+const TIME_LIMIT = 120_000;
+
+const reportSchema = z.object({
+  passed: z.boolean(),
+  sentence: z.string(),
+  invariance: z.string().nullable(),
+  name: z.string(),
+  speedup: z.number().nullable(),
+});
+
+/** Each provider is examined once while this process lives. */
+const known = new Map<string, Promise<ProbeReport>>();
+
+export const probeProvider: Probe = (provider, threads, timed) => {
+  const key = `${provider} ${String(threads)} ${String(timed)}`;
+  const report = known.get(key) ?? examineApart(provider, threads, timed);
+  known.set(key, report);
+  return report;
+};
+
+/** @param entry another program in the place of the probe; for tests @param limit milliseconds */
+export function examineApart(provider: Provider, threads: number, timed: boolean, entry: URL = PROBE_ENTRY, limit = TIME_LIMIT): Promise<ProbeReport> {
+  return new Promise((resolve) => {
+    const fail = (sentence: string): void => {
+      resolve(untested(sentence));
+    };
+    const child = fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [], timeout: limit, killSignal: 'SIGKILL' });
+    child.on('message', (message) => {
+      const report = reportSchema.safeParse(message);
+      if (report.success) resolve(report.data);
+      child.disconnect();
+    });
+    child.on('error', (error) => {
+      fail(`its self-test did not start: ${error.message}`);
+    });
+    child.on('exit', (code, signal) => {
+      fail(signal === 'SIGKILL' ? 'its self-test did not end in time' : `its self-test ended with ${signal ?? `code ${String(code)}`}`);
+    });
+  });
+}

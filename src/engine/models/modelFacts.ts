@@ -1,0 +1,93 @@
+/** What a model folder's files say of it, found from configuration, headers and tokenizer: no weights are read. */
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { readTemplate } from '../../policy/chatTemplate.ts';
+import type { TextProcess } from '../../policy/textProcess.ts';
+import { CONFIG_FILE, MAX_CONFIG_BYTES } from '../../runtime/model/huggingFaceConfig.ts';
+import { INDEX_FILE, MAX_INDEX_BYTES, readWeights, WEIGHTS_FILE } from '../../runtime/files/huggingFaceWeights.ts';
+import { emptyTargets, loadConfig, parameterCount } from '../../runtime/model/model.ts';
+import { readModelFile } from '../../runtime/files/modelFile.ts';
+import type { StoredTensor } from '../../runtime/files/safetensors.ts';
+import { SafetensorsFile } from '../../runtime/files/safetensorsFile.ts';
+import { parameterSpecs, type TransformerConfig } from '../../runtime/model/transformer.ts';
+import type { ModelFacts } from '../../shared/models.ts';
+import { checkTokenizer } from './models.ts';
+import { withTexts } from './texts.ts';
+
+const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+const familySchema = z.looseObject({ model_type: z.string() });
+const ADVICE = 'copy the model again from its source';
+/** How templates ask whether a reasoning part may be opened. */
+const THINKING = 'enable_thinking';
+
+/**
+ * Examines a folder as loading would, without reading any weight: configuration, names, shapes and lengths of all tensors, tokenizer, chat template.
+ * @throws C3Error('model') naming the file and what is wrong with it, in the words of loading; CancelledError
+ */
+export const inspectModel = (folder: string, cancelled: () => boolean = () => false): Promise<ModelFacts> => withTexts(folder, (texts) => modelFacts(texts, cancelled));
+
+/** The same, of the folder of a process that goes on. */
+export async function modelFacts(texts: TextProcess, cancelled: () => boolean): Promise<ModelFacts> {
+  const { folder } = texts;
+  const config = await loadConfig(folder);
+  const weights = await inspectWeights(folder, config);
+  const tokenizer = await texts.tokenizer(cancelled);
+  const parameters = parameterCount(config);
+  checkTokenizer(folder, tokenizer, { snapshot: '', config, parameters });
+  const template = await readTemplate(folder);
+  if (template !== null) await texts.chat(template, cancelled);
+  return {
+    folder,
+    family: familySchema.parse(JSON.parse((await readModelFile(join(folder, CONFIG_FILE), MAX_CONFIG_BYTES, ADVICE)).toString('utf8'))).model_type,
+    parameters,
+    ...weights,
+    layers: config.layers,
+    hiddenSize: config.hiddenSize,
+    heads: config.heads,
+    keyValueHeads: config.keyValueHeads,
+    vocabularySize: config.vocabularySize,
+    maxPositions: config.maxPositions,
+    tiedEmbeddings: config.tieEmbeddings,
+    ropeScaling: scalingWords(config),
+    chatTemplate: template === null ? null : basename(template.path),
+    reasons: template?.text.includes(THINKING) ?? false,
+    endTokens: await tokenizer.pieces(Int32Array.of(tokenizer.endToken, ...tokenizer.otherEndTokens)),
+  };
+}
+
+/** Checks every tensor's name, shape and place, and counts. @throws C3Error('model') naming file and tensor */
+async function inspectWeights(folder: string, config: TransformerConfig): Promise<Pick<ModelFacts, 'precisions' | 'files' | 'bytes'>> {
+  const specs = parameterSpecs(config);
+  await readWeights(folder, emptyTargets(config), (name) => config.tieEmbeddings && name === 'lm_head.weight');
+  const stored = new Map<string, StoredTensor>();
+  const files = await weightFiles(folder);
+  let bytes = 0;
+  for (const file of files) {
+    bytes += (await stat(file)).size;
+    await SafetensorsFile.reading(file, ({ tensors }) => {
+      for (const [name, tensor] of tensors) stored.set(name, tensor);
+      return Promise.resolve();
+    });
+  }
+  const counts = new Map<string, number>();
+  for (const { name, shape } of specs) {
+    const dtype = stored.get(name)?.dtype ?? '?';
+    counts.set(dtype, (counts.get(dtype) ?? 0) + shape.reduce((product, dim) => product * dim, 1));
+  }
+  const precisions = [...counts].map(([dtype, parameters]) => ({ dtype, parameters })).sort((a, b) => b.parameters - a.parameters);
+  return { precisions, files: files.length, bytes };
+}
+
+/** The files of weights that have been found right, without repetition. */
+async function weightFiles(folder: string): Promise<string[]> {
+  const single = join(folder, WEIGHTS_FILE);
+  if (existsSync(single)) return [single];
+  const { weight_map: places } = indexSchema.parse(JSON.parse((await readModelFile(join(folder, INDEX_FILE), MAX_INDEX_BYTES, ADVICE)).toString('utf8')));
+  return [...new Set(Object.values(places))].sort().map((name) => join(folder, name));
+}
+
+function scalingWords({ ropeScaling: scaling }: TransformerConfig): string | null {
+  return scaling === undefined ? null : `${scaling.type}, factor ${String(scaling.factor)}`;
+}

@@ -1,0 +1,238 @@
+/** Models in worker threads. A run has one to itself; replays share another and hold the snapshots that they use, so that nobody takes weights from under another. */
+import { join } from 'node:path';
+import { LocalPolicy, type Policy } from '../../policy/policy.ts';
+import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
+import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
+import { resolveDevice, type Probe } from '../../runtime/provider/device.ts';
+import { unlessCancelled } from '../../replay/arrivals.ts';
+import { startRuntime, type EndableRuntime } from '../../runtime/remote.ts';
+import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { WORKER_ENTRY } from '../places.ts';
+import { probeProvider } from '../machine/probing.ts';
+import type { Recipe } from '../recipe/recipe.ts';
+import { TextPool } from './texts.ts';
+
+/** A recipe's model, loaded. */
+export interface LoadedModel {
+  readonly runtime: ModelRuntime;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+  /** What the user should know of the device that it computes on. */
+  readonly remark: string | null;
+}
+
+/** Who follows the loading of a model. */
+export interface LoadControl {
+  readonly onProgress?: OnLoadProgress;
+  readonly cancelled?: () => boolean;
+}
+
+/** A policy on loan. */
+export interface LentPolicy {
+  readonly policy: Policy;
+  readonly runtime: ModelRuntime;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+}
+
+/** Finds the weights file of a snapshot, or makes it; null where it cannot be had. */
+export type WeightsFinder = (snapshot: string) => Promise<string | null>;
+
+/** Milliseconds in which a load that reads notices a cancel. */
+const GRACE = 100;
+
+/** Snapshots that a runtime keeps though nobody uses them. */
+const KEPT_SNAPSHOTS = 4;
+
+interface Slot {
+  /** Provider, threads and model folder. */
+  readonly key: string;
+  readonly remark: string | null;
+  readonly started: Promise<EndableRuntime>;
+  /** Whether its thread was ended in the middle of a load. */
+  abandoned: boolean;
+  users: number;
+  exclusive: boolean;
+  info: ModelInfo | undefined;
+  /** How many users each snapshot has. */
+  readonly used: Map<string, number>;
+  /** Snapshots without users, the longest unused first. */
+  idle: string[];
+}
+
+export class ModelPool {
+  readonly texts = new TextPool();
+  private slots: Slot[] = [];
+  private readonly probe: Probe;
+
+  /** @param probe examines accelerators that recipes ask for */
+  constructor(probe: Probe = probeProvider) {
+    this.probe = probe;
+  }
+
+  /** Lends a runtime with the recipe's model to a run, alone. @throws C3Error('model') when the model cannot be loaded; CancelledError */
+  async exclusively<Result>(recipe: Recipe, work: (model: LoadedModel) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
+    return this.withSlot(recipe, true, async (slot, runtime) => {
+      try {
+        return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe, control), remark: slot.remark });
+      } finally {
+        keep(slot, runtime, await runtime.snapshots().catch(() => []));
+      }
+    });
+  }
+
+  /** Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once. */
+  async withPolicy<Result>(recipe: Recipe, snapshot: string, weights: WeightsFinder, work: (lent: LentPolicy | string) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
+    return this.withSlot(recipe, false, async (slot, runtime) => {
+      slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
+      slot.idle = slot.idle.filter((name) => name !== snapshot);
+      try {
+        const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights, control);
+        if (reason !== null) return await work(reason);
+        if (slot.info === undefined) throw new Error('A runtime that holds a snapshot has loaded its model.');
+        return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions), runtime, tokenizer, info: slot.info });
+      } finally {
+        const users = (slot.used.get(snapshot) ?? 1) - 1;
+        if (users > 0) slot.used.set(snapshot, users);
+        else {
+          slot.used.delete(snapshot);
+          keep(slot, runtime, [snapshot]);
+        }
+      }
+    });
+  }
+
+  /** The snapshot that a recipe's model folder holds; the model is loaded where it is not. @throws C3Error('model'); CancelledError */
+  async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
+    return this.withSlot(recipe, false, async (slot, runtime) => {
+      if (slot.info !== undefined) return slot.info.snapshot;
+      const { snapshot } = await loadInto(slot, runtime, tokenizer, recipe, control);
+      keep(slot, runtime, [snapshot]);
+      return snapshot;
+    });
+  }
+
+  async close(): Promise<void> {
+    const { slots } = this;
+    this.slots = [];
+    this.texts.close();
+    await Promise.all(slots.map(closeSlot));
+  }
+
+  private async withSlot<Result>(recipe: Recipe, exclusive: boolean, work: (slot: Slot, runtime: EndableRuntime) => Promise<Result>): Promise<Result> {
+    const { provider, threads, precision } = recipe.config.device;
+    const { settings: device, remark } = await resolveDevice(provider, threads, this.probe);
+    const settings = precision === 'float32' ? device : { ...device, precision };
+    const key = JSON.stringify([settings, recipe.modelFolder]);
+    let slot = this.slots.find((candidate) => candidate.key === key && !candidate.exclusive && (!exclusive || candidate.users === 0));
+    let left: Slot[] = [];
+    if (slot === undefined) {
+      // Another model takes the place of those that nobody uses.
+      left = this.slots.filter(({ users }) => users === 0);
+      slot = { key, remark, started: startRuntime(WORKER_ENTRY, settings), abandoned: false, users: 0, exclusive, info: undefined, used: new Map(), idle: [] };
+      this.slots = [...this.slots.filter(({ users }) => users > 0), slot];
+    }
+    slot.users++;
+    slot.exclusive = exclusive;
+    try {
+      await Promise.all(left.map(closeSlot));
+      return await work(slot, await slot.started);
+    } catch (error) {
+      if (slot.abandoned || (error instanceof C3Error && error.kind === 'engine' && !(await works(slot)))) this.slots = this.slots.filter((other) => other !== slot);
+      throw error;
+    } finally {
+      slot.users--;
+      slot.exclusive = false;
+      await this.dropTwin(slot);
+    }
+  }
+
+  /** After a run, the runtime that served replays meanwhile stays, and the run's own goes. */
+  private async dropTwin(slot: Slot): Promise<void> {
+    if (slot.users > 0 || !this.slots.some((other) => other !== slot && other.key === slot.key && this.slots.includes(slot))) return;
+    this.slots = this.slots.filter((other) => other !== slot);
+    await closeSlot(slot);
+  }
+}
+
+/** @throws C3Error('model') when the tokenizer has tokens that the model does not know */
+export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: { vocabularySize } }: ModelInfo): void {
+  if (tokenizer.vocabularySize <= vocabularySize) return;
+  throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`);
+}
+
+async function loadInto(slot: Slot, runtime: EndableRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe, { onProgress, cancelled = () => false }: LoadControl = {}): Promise<ModelInfo> {
+  const loading = runtime.load(modelFolder, onProgress, cancelled);
+  const state = { settled: false };
+  const settle = (): void => { state.settled = true; };
+  loading.then(settle, settle);
+  let info: ModelInfo;
+  try {
+    info = await unlessCancelled(loading, lasting(cancelled));
+  } catch (error) {
+    // Graphs are built without a look at the cancel; nobody else waits for these.
+    if (!state.settled && slot.users === 1) {
+      slot.abandoned = true;
+      runtime.abandon();
+    }
+    throw error;
+  }
+  checkTokenizer(modelFolder, tokenizer, info);
+  slot.info = info;
+  return info;
+}
+
+/** True a moment after a cancel: what notices it by itself has ended by then. */
+function lasting(cancelled: () => boolean): () => boolean {
+  let since: number | undefined;
+  return () => {
+    if (!cancelled()) return false;
+    since ??= performance.now();
+    return performance.now() - since >= GRACE;
+  };
+}
+
+async function provide(slot: Slot, runtime: EndableRuntime, tokenizer: Tokenizer, recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl): Promise<string | null> {
+  const short = snapshot.slice(0, 12);
+  try {
+    if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) return null;
+    // The architecture stays loaded; the base's own weights may have been let go.
+    if (slot.info === undefined || slot.info.snapshot === snapshot) {
+      const base = await loadInto(slot, runtime, tokenizer, recipe, control);
+      keep(slot, runtime, [base.snapshot]);
+      if (base.snapshot === snapshot) return null;
+    }
+    const file = await weights(snapshot);
+    if (file === null) return `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`;
+    const loaded = await runtime.loadSnapshot(file);
+    keep(slot, runtime, [loaded]);
+    return loaded === snapshot ? null : `${file} holds other weights than snapshot ${short}; put the original file back.`;
+  } catch (error) {
+    if (error instanceof CancelledError) throw error;
+    return `The weights of snapshot ${short} cannot be loaded: ${messageOf(error)}`;
+  }
+}
+
+/** Notes snapshots that are held without a user, and lets the longest unused go; the runtime's other work is not waited for. */
+function keep(slot: Slot, runtime: ModelRuntime, snapshots: readonly string[]): void {
+  slot.idle = [...slot.idle.filter((name) => !snapshots.includes(name)), ...snapshots.filter((name) => !slot.used.has(name))];
+  const dropped = slot.idle.splice(0, Math.max(0, slot.idle.length - KEPT_SNAPSHOTS));
+  for (const name of dropped) void runtime.releaseSnapshot(name).catch(() => undefined);
+}
+
+/** False for a runtime whose thread has ended. */
+async function works({ started }: Slot): Promise<boolean> {
+  return started.then((runtime) => runtime.snapshots()).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function closeSlot({ started }: Slot): Promise<void> {
+  const runtime = await started.catch(() => undefined);
+  await runtime?.close();
+}

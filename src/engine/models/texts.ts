@@ -1,0 +1,50 @@
+/** Tokenizers and chat templates of model folders: those of the bundled teams are ours and work in this process, all others in processes of their own. */
+import { loadTokenizer, type LoadedTokenizer, type Tokenizer } from '../../policy/tokenizer.ts';
+import type { Rendering } from '../../policy/rendering.ts';
+import { TextProcess } from '../../policy/textProcess.ts';
+import { TASK_NAMES } from '../../shared/runNames.ts';
+import type { Renderer } from '../../team/render.ts';
+import { bundledTeam, TEXT_PLACES } from '../places.ts';
+
+const never = (): boolean => false;
+const OURS: ReadonlySet<string> = new Set(TASK_NAMES.map(bundledTeam));
+
+/** Lends the process of a folder for a piece of work and ends it whatever happens. */
+export async function withTexts<Result>(folder: string, work: (texts: TextProcess) => Promise<Result>): Promise<Result> {
+  const texts = new TextProcess(TEXT_PLACES, folder);
+  try {
+    return await work(texts);
+  } finally {
+    texts.close();
+  }
+}
+
+/** The tokenizers and renderings of an engine: each folder is read once. */
+export class TextPool {
+  private readonly ours = new Map<string, Promise<LoadedTokenizer>>();
+  private readonly processes = new Map<string, TextProcess>();
+
+  /** A folder that could not be read is looked at again the next time. @param cancelled ends what its calls wait for @throws C3Error('model') naming the file; CancelledError */
+  tokenizer(folder: string, cancelled: () => boolean = never): Promise<Tokenizer> {
+    if (!OURS.has(folder)) return this.process(folder).tokenizer(cancelled);
+    const known = this.ours.get(folder) ?? loadTokenizer(folder);
+    this.ours.set(folder, known);
+    known.catch(() => this.ours.delete(folder));
+    return known;
+  }
+
+  /** What writes contexts as a stored rendering says. @param folder of the run's model */
+  renderer(folder: string, rendering: Rendering | null, cancelled: () => boolean = never): Renderer {
+    return this.process(folder).renderer(rendering, cancelled);
+  }
+
+  close(): void {
+    for (const texts of this.processes.values()) texts.close();
+  }
+
+  private process(folder: string): TextProcess {
+    const known = this.processes.get(folder) ?? new TextProcess(TEXT_PLACES, folder);
+    this.processes.set(folder, known);
+    return known;
+  }
+}

@@ -1,0 +1,42 @@
+/** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
+import { C3Error } from '../../shared/errors.ts';
+import { stepNamed } from '../../shared/records/continuation.ts';
+import { OTHER_MODEL } from '../../shared/records/records.ts';
+import type { StoreReader, StoreWriter } from '../../store/types.ts';
+import { snapshotAfter } from '../../training/restore.ts';
+import type { StoredRecipe } from '../recipe/recipe.ts';
+
+/**
+ * The snapshot of a run that a step or the beginning of a hash names.
+ * @throws C3Error('input') where it names none, or more than one
+ */
+export function snapshotNamed(store: StoreReader, run: string, name: string): string {
+  const step = stepNamed(name);
+  if (step !== null) {
+    const { steps } = store.run(run);
+    if (step > steps) throw new C3Error('input', `Run ${run} has ${String(steps)} steps; snapshot ${name} is none of them.`);
+    return snapshotAfter(store, run, step).id;
+  }
+  const found = store.snapshotsOfRun(run).filter(({ id }) => id.startsWith(name));
+  const [only] = found;
+  if (only === undefined) throw new C3Error('input', `Run ${run} has no snapshot ${name.slice(0, 12)}; give a step of the run, or the first digits of one of its snapshots.`);
+  if (found.length > 1) throw new C3Error('input', `Run ${run} has ${String(found.length)} snapshots that begin with ${name}; give more of its digits.`);
+  return only.id;
+}
+
+/** The folder of the other model whose weights a snapshot is; null for one that the run trained. */
+export function otherModel(store: StoreReader, run: string, snapshot: string): string | null {
+  const record = store.snapshots(snapshot).find((one) => one.run === run);
+  return record?.iteration === OTHER_MODEL ? record.base : null;
+}
+
+/** The recipe with another model in the place of its own; all else stays, as do the bytes of the contexts. */
+export const withModel = (recipe: StoredRecipe, modelFolder: string): StoredRecipe => ({ ...recipe, modelFolder });
+
+/** Notes that another model continues replays of a run. Weights that the run has itself, or that are noted already, stay as they stand there. */
+export function noteModel(store: StoreWriter, run: string, snapshot: string, folder: string): void {
+  if (store.snapshots(snapshot).every((record) => record.run !== run)) store.insertSnapshot({ id: snapshot, run, iteration: OTHER_MODEL, base: folder, file: null });
+}
+
+/** Why what another model continued cannot be had again. */
+export const modelGone = (folder: string, snapshot: string, why: string): string => `What continued this replay is another model, ${folder} with the weights ${snapshot.slice(0, 12)}, which is not there as it was: ${why}`;

@@ -1,0 +1,97 @@
+/** Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them. */
+import { existsSync } from 'node:fs';
+import { C3Error } from '../../shared/errors.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { snapshotFile, valueHeadFile } from '../../training/checkpoints.ts';
+import { judgesStates } from '../../training/methods/methods.ts';
+import { lastIterationOf, restoreTraining, snapshotAfter } from '../../training/restore.ts';
+import type { ModelPool } from '../models/models.ts';
+import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
+
+const SNAPSHOT_NAME = /^[0-9a-f]{64}$/;
+
+export interface WeightsRequest {
+  readonly store: StoreReader;
+  readonly run: string;
+  readonly recipe: StoredRecipe;
+  readonly snapshot: string;
+  readonly cancelled: () => boolean;
+}
+
+export class Weights {
+  private readonly models: ModelPool;
+  private readonly folder: string;
+  /** Rebuilding takes a runtime of its own, so one at a time. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** @param folder where snapshots and checkpoints are kept */
+  constructor(models: ModelPool, folder: string) {
+    this.models = models;
+    this.folder = folder;
+  }
+
+  /**
+   * The file of a snapshot's weights; rebuilt there where it was not kept or is gone.
+   * @returns null where no run of the store made these weights, a run began with them, or they are another model's
+   * @throws C3Error('model') where they cannot be rebuilt exactly; CancelledError
+   */
+  async file(request: WeightsRequest): Promise<string | null> {
+    const kept = this.kept(request);
+    if (kept !== null) return kept;
+    const { store, run, snapshot } = request;
+    const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
+    if (iteration <= 0 || !SNAPSHOT_NAME.test(snapshot)) return null;
+    return this.inTurn(async () => this.kept(request) ?? this.rebuild(request, iteration));
+  }
+
+  /**
+   * The file of the value head that stood on a snapshot's weights in its run, the last where they stood for several steps; rebuilt there where it is not.
+   * @returns null where the run began with these weights: a head that has learned nothing
+   * @throws C3Error('model') where it cannot be rebuilt exactly, or the weights are none of the run's; CancelledError
+   */
+  async valueHead(request: WeightsRequest): Promise<string | null> {
+    const { store, run, snapshot } = request;
+    const iteration = lastIterationOf(store, run, snapshot);
+    if (iteration === null) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} is none of run ${run}, so that no value head of it is known; give a snapshot of the run.`);
+    if (iteration === 0) return null;
+    const file = valueHeadFile(this.folder, run, iteration);
+    if (!existsSync(file)) {
+      await this.inTurn(async () => {
+        if (!existsSync(file)) await this.rebuild(request, iteration);
+      });
+    }
+    return file;
+  }
+
+  private inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.last.then(work);
+    this.last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Whether a snapshot's weights are had without rebuilding them. */
+  areKept(store: StoreReader, run: string, snapshot: string): boolean {
+    return this.kept({ store, snapshot }) !== null || (store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0) <= 0;
+  }
+
+  private kept({ store, snapshot }: Pick<WeightsRequest, 'store' | 'snapshot'>): string | null {
+    const recorded = store.snapshots(snapshot).flatMap(({ file }) => file ?? []);
+    // A workspace may have been moved, and rebuilt weights stand in no row.
+    const beside = SNAPSHOT_NAME.test(snapshot) ? [snapshotFile(this.folder, snapshot)] : [];
+    return [...recorded, ...beside].find((file) => existsSync(file)) ?? null;
+  }
+
+  /** Writes the weights after an iteration, and the value head that a run of this method has beside them. @returns the file of the weights */
+  private async rebuild({ store, run, recipe, cancelled }: WeightsRequest, iteration: number): Promise<string> {
+    return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
+      const base = info.snapshot;
+      if (snapshotAfter(store, run, 0).id !== base) throw new C3Error('model', `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`);
+      const input = { run, config: recipe.config, protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), maxPositions: info.config.maxPositions, store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
+      const rebuilt = await restoreTraining(input, iteration);
+      const file = snapshotFile(this.folder, rebuilt);
+      if (rebuilt !== base && !existsSync(file)) await runtime.saveSnapshot(rebuilt, file);
+      if (judgesStates(recipe.config)) await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, iteration));
+      return file;
+    });
+  }
+}

@@ -1,0 +1,77 @@
+/** How fast earlier runs of a store went that were like the one that is planned. */
+import { C3Error } from '../../shared/errors.ts';
+import type { NumericEnvironment } from '../../shared/records/records.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { methodNamed } from '../../training/methods/methods.ts';
+import type { Pace } from '../../training/remaining.ts';
+import { parseRecipe, protocolOf, type Recipe } from '../recipe/recipe.ts';
+
+/** Runs that are looked at, newest first, and those of them that are enough. */
+const LOOKED_AT = 40;
+const ENOUGH = 5;
+
+/**
+ * The paces of the newest runs with the same model, team, task, fan-out and machine; steps are scaled by instances.
+ * @param instances of a step of the planned run
+ * @param steps whether it trains: then only runs that trained tell something
+ */
+export function earlierPaces(
+  store: StoreReader,
+  recipe: Recipe,
+  here: NumericEnvironment,
+  instances: number,
+  steps: boolean,
+): readonly Pace[] {
+  const wanted = likeness(recipe);
+  const paces: Pace[] = [];
+  for (const { id } of store.runs(0, LOOKED_AT)) {
+    if (paces.length === ENOUGH) break;
+    const earlier = readable(store, id);
+    if (earlier === null || likeness(earlier) !== wanted || !madeHere(store, id, here)) continue;
+    const pace = paceOfRun(store, id, steps);
+    const scale = instances / Math.max(1, earlier.config.instances_per_step);
+    if (pace !== null) paces.push({ ...pace, step: pace.step * scale });
+  }
+  return paces;
+}
+
+/** What must be the same for the time of one run to say something of another's. */
+function likeness(recipe: Recipe): string {
+  const { config, modelFolder, protocolText } = recipe;
+  const { train_file: trainFile, evaluation_file: evaluationFile, name } = config.task;
+  const fanout = config.steps === 0 ? null : methodNamed(config.method).fanout(config, protocolOf(recipe));
+  const { evaluator, adapter, sampling, ppo, memory, device } = config;
+  const settings = [evaluator, adapter, sampling.max_new_tokens, ppo.epochs, memory.recompute, device.precision];
+  return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, fanout, ...settings]);
+}
+
+/** A stored recipe; null for one that this version cannot read. */
+function readable(store: StoreReader, run: string): Recipe | null {
+  try {
+    return parseRecipe(store.runConfig(run), run);
+  } catch (error) {
+    if (error instanceof C3Error) return null;
+    throw error;
+  }
+}
+
+function madeHere(store: StoreReader, run: string, here: NumericEnvironment): boolean {
+  const [first] = store.costs(run);
+  if (first === undefined) return false;
+  const { provider, device, threads, platform } = store.environment(first.environment);
+  return provider === here.provider && device === here.device && threads === here.threads && platform === here.platform;
+}
+
+/** Seconds per evaluated episode and per finished step; null where the run has not shown both. */
+function paceOfRun(store: StoreReader, run: string, steps: boolean): Pace | null {
+  const account = store.account(run);
+  const finished = store.run(run).steps;
+  const episodes = store
+    .evaluationNumbers(run)
+    .reduce((total, iteration) => total + store.countEpisodes({ run, phase: 'evaluate', iteration }), 0);
+  if (account === null || episodes === 0 || (steps && finished === 0)) return null;
+  return {
+    episode: Math.max(0, account.seconds - account.trainingSeconds) / episodes,
+    step: finished === 0 ? 0 : account.trainingSeconds / finished,
+  };
+}

@@ -1,0 +1,190 @@
+/** How long messages take here: a short trial of the model, or, where that is too large, of matrix products. */
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { LocalPolicy } from '../../policy/policy.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { EvaluatorBudget } from '../../replay/budget.ts';
+import { grow, type TreeNode } from '../../replay/tree.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
+import { parameterCount } from '../../runtime/model/model.ts';
+import type { TrainingContext } from '../../runtime/train/pack.ts';
+import { BareProducts, operations, weightProducts } from '../../runtime/provider/products.ts';
+import type { DeviceSettings } from '../../runtime/session/session.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { CancelledError } from '../../shared/errors.ts';
+import type { Instance, Sampling } from '../../shared/records/records.ts';
+import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import type { Renderer } from '../../team/render.ts';
+import type { MessageSeconds } from './estimate.ts';
+
+/** A model that is loaded, and what it would work on. */
+export interface TrialInput {
+  readonly runtime: ModelRuntime;
+  readonly tokenizer: Tokenizer;
+  readonly info: ModelInfo;
+  readonly protocol: Protocol;
+  readonly render: Renderer;
+  readonly sampling: Sampling;
+  readonly instances: readonly Instance[];
+  readonly cancelled: () => boolean;
+}
+
+/** Seconds that a trial aims at, and those after which a round of it is given up, between two steps of generation. */
+const AIM = 1;
+const LIMIT = 3;
+/** Episodes of the rounds: the first compiles graphs and never counts; of equal ones the faster does. */
+const FEW = 4;
+const ROUNDS = [FEW, 16, 16, 48, 48] as const;
+/** Of the work that is planned, a trial does no more than this share. */
+const SHARE = 1 / 40;
+/** A further episode of a batch takes at least this share of one of the last round: two rounds may mislead. */
+const LEAST_FURTHER = 0.5;
+/** A training step, with the reference's scores, against scoring once: measured with the bundled teams. */
+const TRAINED_PER_SCORED = 3;
+
+/** Models up to so many parameters are tried themselves. */
+export const TRIED_PARAMETERS = 16e6;
+
+const unscored: Evaluator = { name: 'none', evaluate: () => Promise.resolve({ score: 0, rule: 'trial' }) };
+
+/** What some episodes together took, in seconds. */
+interface Round {
+  readonly episodes: number;
+  readonly sampling: number;
+  readonly scoring: number;
+}
+
+/**
+ * Samples and scores some episodes; neither leaves anything behind in the runtime, so the run after it is the same run.
+ * @param episodes of the planned run: a short run has a shorter trial
+ * @param together episodes that the run samples at once: each takes less time than one of a trial's few
+ * @returns null where it took too long; that it was cancelled is found by whoever asked
+ */
+export async function tryModel(input: TrialInput, episodes: number, together: number): Promise<MessageSeconds | null> {
+  const began = performance.now();
+  const most = Math.min(Math.round(SHARE * episodes), input.instances.length);
+  const counts = ROUNDS.map((count) => Math.max(FEW, Math.min(count, most)));
+  const rounds: Round[] = [];
+  for (const [index, count] of counts.entries()) {
+    const last = rounds.at(-1);
+    const expected = last === undefined ? 0 : ((last.sampling + last.scoring) * count) / last.episodes;
+    if (index > 1 && (count === FEW || expected > AIM - (performance.now() - began) / 1000)) break;
+    const measured = await unlessStopped(oneRound(input, count));
+    if (measured === null) break;
+    if (last?.episodes === measured.episodes) rounds.push(faster(rounds.pop() ?? measured, measured));
+    else if (index > 0) rounds.push(measured);
+  }
+  const messages = input.protocol.occurrences.length;
+  const [sampling, scoring] = [perEpisode(rounds, 'sampling', together), perEpisode(rounds, 'scoring', together)];
+  if (sampling === null || scoring === null) return null;
+  return { sampled: sampling / messages, trained: (TRAINED_PER_SCORED * scoring) / messages };
+}
+
+function faster(a: Round, b: Round): Round {
+  return { ...a, sampling: Math.min(a.sampling, b.sampling), scoring: Math.min(a.scoring, b.scoring) };
+}
+
+async function oneRound(input: TrialInput, count: number): Promise<Round> {
+  const { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled } = input;
+  const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
+  const positions = protocol.occurrences.map(({ position }) => position);
+  const end = performance.now() + 1000 * LIMIT;
+  const stop = (): boolean => cancelled() || performance.now() > end;
+  const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
+  const budget = new EvaluatorBudget(Infinity);
+  const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
+  const branches = instances.slice(0, count).map((instance) => ({ instance, node: null }));
+  const started = performance.now();
+  const roots = await grow(settings, branches, positions, positions.map(() => 1), { cancelled: stop });
+  const sampled = performance.now();
+  await runtime.score(info.snapshot, contextsOf(roots, protocol), sampling.temperature, stop);
+  const scored = performance.now();
+  return { episodes: branches.length, sampling: (sampled - started) / 1000, scoring: (scored - sampled) / 1000 };
+}
+
+/**
+ * Seconds of one of many episodes, along the line through the last two rounds.
+ * @param together how many; no fewer than the last round had
+ * @returns null without a round
+ */
+export function perEpisode(rounds: readonly Round[], part: 'sampling' | 'scoring', together: number): number | null {
+  const [before, last] = [rounds.at(-2), rounds.at(-1)];
+  if (last === undefined || last.episodes === 0) return null;
+  const each = last[part] / last.episodes;
+  if (before === undefined || together <= last.episodes) return each;
+  const slope = (last[part] - before[part]) / (last.episodes - before.episodes);
+  const further = Math.min(each, Math.max(LEAST_FURTHER * each, slope));
+  return (last[part] + further * (together - last.episodes)) / together;
+}
+
+/** Null for work that was stopped. */
+async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof CancelledError) return null;
+    throw error;
+  }
+}
+
+/** Every message of some episodes with its context, as training would meet it. */
+function contextsOf(nodes: readonly TreeNode[], protocol: Protocol): TrainingContext[] {
+  return nodes.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
+    const agent = occurrenceAt(protocol, position).role;
+    const messages = [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }];
+    return [{ agent, prompt, messages }, ...contextsOf(children, protocol)];
+  });
+}
+
+/** What is multiplied where the model itself is too large to be tried: weights of 50 MB, which no cache holds. */
+const SHAPE: TransformerConfig = {
+  vocabularySize: 256, hiddenSize: 1024, intermediateSize: 2816, layers: 1, heads: 16, keyValueHeads: 16, headDim: 64,
+  rmsEpsilon: 1e-6, ropeTheta: 10_000, maxPositions: 64, tieEmbeddings: true,
+};
+/** Rows that are multiplied at once, as in prompts. */
+const ROWS = 256;
+/** Of the speed of bare products, what generation and training reach: everything else a model does takes time too. */
+const REACHED = 0.6;
+/** A training step computes the forward pass, its gradients by inputs and by weights, and the reference's scores. */
+const PASSES = 4;
+
+/** Tokens of a message and of its context, as a plan knows them. */
+export interface MessageLength {
+  readonly promptTokens: number;
+  readonly newTokens: number;
+}
+
+/**
+ * What messages of these lengths would take at the speed of this machine's matrix products.
+ * @param together messages that are sampled at once: each token of all of them takes one product of so many rows
+ */
+export async function tryProducts(
+  config: TransformerConfig,
+  device: DeviceSettings,
+  lengths: readonly MessageLength[],
+  together: number,
+): Promise<MessageSeconds> {
+  const weights = new Float32Array(parameterCount(SHAPE)).fill(0.01);
+  const products = await BareProducts.create(SHAPE, weights, device, 'forward');
+  try {
+    const speed = async (rows: number): Promise<number> => {
+      await products.run(rows, 1);
+      const started = performance.now();
+      await products.run(rows, 1);
+      const milliseconds = Math.max(1e-3, performance.now() - started);
+      return (1000 * operations(weightProducts(SHAPE, 'forward'), rows, 1)) / milliseconds;
+    };
+    const [decoding, reading] = [await speed(Math.min(ROWS, Math.max(1, together))), await speed(ROWS)];
+    const forward = weightProducts(config, 'forward');
+    const seconds = lengths.map(({ promptTokens, newTokens }) => ({
+      sampled:
+        operations(forward, promptTokens, 1) / reading / REACHED +
+        operations(forward, newTokens, newTokens) / decoding / REACHED,
+      trained: (PASSES * operations(forward, promptTokens + newTokens, newTokens)) / reading / REACHED,
+    }));
+    const mean = (of: (one: MessageSeconds) => number): number =>
+      seconds.reduce((total, one) => total + of(one), 0) / Math.max(1, seconds.length);
+    return { sampled: mean(({ sampled }) => sampled), trained: mean(({ trained }) => trained) };
+  } finally {
+    await products.release();
+  }
+}

@@ -1,0 +1,75 @@
+/** The queue of a store's engine on the disk, beside the store: what an engine that was killed had still to do is not lost silently. */
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { PRIVATE_FOLDER, readSmall, replaceFile } from '../../files/newFile.ts';
+import { realFile } from '../../files/realFile.ts';
+import type { UnstartedJob } from '../../shared/protocols/jobs.ts';
+
+const MOST_ENTRIES = 1000;
+const LONGEST = 10_000;
+/** Far more than what so many entries of real runs take. */
+const LONGEST_FILE = 1 << 24;
+
+const entrySchema = z.object({
+  id: z.string().min(1).max(LONGEST),
+  kind: z.enum(['start', 'resume']),
+  title: z.string().max(LONGEST),
+  run: z.string().max(LONGEST).nullable(),
+  config: z.string().max(LONGEST).nullable(),
+  overrides: z.array(z.string().max(LONGEST)).max(MOST_ENTRIES),
+  folder: z.string().max(LONGEST),
+  askedAt: z.string().max(LONGEST),
+  /** Whether its run is in the store: there it shows as interrupted, not here. */
+  begun: z.boolean(),
+});
+const fileSchema = z.object({ version: z.literal(1), entries: z.array(entrySchema).max(MOST_ENTRIES) });
+
+/** A job that has not ended. */
+export type QueueEntry = z.infer<typeof entrySchema>;
+
+export class QueueFile {
+  private readonly path: string;
+  private madeFolder = false;
+
+  constructor(store: string) {
+    this.path = `${realFile(store)}.queue.json`;
+  }
+
+  /** The content of the file; one that is missing or is not ours is empty. */
+  read(): readonly QueueEntry[] {
+    try {
+      return fileSchema.parse(JSON.parse(readSmall(this.path, LONGEST_FILE) ?? '')).entries;
+    } catch {
+      return [];
+    }
+  }
+
+  /** Keeps the entries, or nothing where there are none. @throws where they cannot be written */
+  write(entries: readonly QueueEntry[]): void {
+    if (entries.length === 0) {
+      rmSync(this.path, { force: true });
+      this.removeFolder();
+      return;
+    }
+    const made = mkdirSync(dirname(this.path), { recursive: true, mode: PRIVATE_FOLDER });
+    if (made !== undefined) this.madeFolder = true;
+    replaceFile(this.path, `${JSON.stringify({ version: 1, entries })}\n`);
+  }
+
+  /** A folder that was made for the queue alone goes with it. */
+  private removeFolder(): void {
+    if (!this.madeFolder) return;
+    this.madeFolder = false;
+    try {
+      rmdirSync(dirname(this.path));
+    } catch {
+      // It holds the store by now.
+    }
+  }
+}
+
+/** What a client sees of an entry that never began. */
+export function unstarted({ id, kind, title, run, config, overrides, askedAt }: QueueEntry): UnstartedJob {
+  return { id, kind, title, run, config, overrides, askedAt };
+}

@@ -1,0 +1,35 @@
+/** Keeps what was read of the runs looked at last, so that another threshold is an answer at once. */
+import type { TaxonomyParams, TaxonomyView } from '../../shared/records/taxonomy.ts';
+import type { StoreReader } from '../../store/types.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { problemClasses } from './taxonomyClasses.ts';
+import { detectorReports } from './taxonomyReport.ts';
+import { readBuckets, studyRun, taxonomyView, type ReadRun } from './taxonomyView.ts';
+
+/** Runs kept at most. */
+const KEPT = 2;
+
+export class TaxonomyDesk {
+  /** The one asked for last stands last. */
+  private readonly known = new Map<string, ReadRun>();
+
+  /** @param protocolOf of the run, asked for when it is read @throws C3Error('input') for an unknown run or thresholds out of bounds */
+  async view(store: StoreReader, params: TaxonomyParams, protocolOf: () => Protocol): Promise<TaxonomyView> {
+    const read = await this.read(store, params, protocolOf);
+    const view = taxonomyView(store, read, params);
+    if (params.problems !== true) return view;
+    return { ...view, problems: problemClasses(read.studies.map(({ bucket }) => bucket.instance), read.published) };
+  }
+
+  private async read(store: StoreReader, { run, fresh }: TaxonomyParams, protocolOf: () => Protocol): Promise<ReadRun> {
+    const read = (fresh ? undefined : this.known.get(run)) ?? (await readRun(store, run, protocolOf()));
+    this.known.delete(run);
+    this.known.set(run, read);
+    for (const oldest of [...this.known.keys()].slice(0, -KEPT)) this.known.delete(oldest);
+    return read;
+  }
+}
+
+async function readRun(store: StoreReader, run: string, protocol: Protocol): Promise<ReadRun> {
+  return studyRun(await readBuckets(store, run, protocol), await detectorReports(store, run));
+}

@@ -1,0 +1,212 @@
+/** `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, the user's labels, and deterministic findings about its episodes. */
+import { setImmediate } from 'node:timers/promises';
+import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
+import { classifyBuckets, evidenceOf, judge, messageOfCase, studyBucket } from '../../diagnostics/taxonomy.ts';
+import { C3Error, nearestName } from '../../shared/errors.ts';
+import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
+import type { Episode, TaxonomyCase, TaxonomyClass, TaxonomyClassName } from '../../shared/records/records.ts';
+import {
+  ALL_SUCCEEDED, areThresholds, leftOutWords, PRECEDENCE, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, thresholdWords,
+  VERDICT_MEANING, type CaseLabel, type DetectorReport, type LeftOutBuckets, type TaxonomyAgreement, type TaxonomyThresholds, type VerdictName,
+} from '../../shared/records/taxonomy.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
+import { agreementOf, type RunCases } from './taxonomyView.ts';
+
+/** A label as it stands in the store, and the class of its bucket. */
+export interface ReportedLabel extends CaseLabel {
+  readonly bucket: number;
+  readonly message: number | null;
+  readonly automatic: VerdictName;
+  /** False for one that a later label supersedes. */
+  readonly current: boolean;
+}
+
+/** A case with the one credit of its message. */
+export interface ReportedCase extends TaxonomyCase {
+  readonly credit: HeadlineJson | null;
+}
+
+export interface TaxonomyReport {
+  readonly classes: readonly (Omit<TaxonomyClass, 'cases'> & { readonly cases: readonly ReportedCase[] })[];
+  /** Buckets whose every measured return is a full success: no failure, so in no class. */
+  readonly allSucceeded: { readonly count: number; readonly cases: readonly ReportedCase[] };
+  /** Failures that fit no class, and buckets that have fewer than two alternatives with a return. */
+  readonly unclassified: number;
+  readonly buckets: number;
+  readonly leftOut: LeftOutBuckets;
+  readonly thresholds: TaxonomyThresholds;
+  /** The order in which the rules are tried; the first that holds decides. */
+  readonly precedence: readonly TaxonomyClassName[];
+  /** Over `episodes` episodes: those of the last evaluation, or of the last training iteration where there is none. */
+  readonly detectors: readonly DetectorReport[];
+  readonly episodes: number;
+  /** The user's labels on the buckets, oldest first; those superseded or taken back (an empty name) among them. */
+  readonly labels: readonly ReportedLabel[];
+  readonly agreement: TaxonomyAgreement;
+}
+
+const PAGE = 500;
+const LISTED = 50;
+/** Episodes looked through before others get their turn. */
+const TURN = 50;
+
+/** What deterministic findings a run's last episodes show. */
+export async function detectorReports(store: StoreReader, run: string): Promise<{ readonly detectors: readonly DetectorReport[]; readonly episodes: number }> {
+  const episodes = lastEpisodes(store, run);
+  const findings: { readonly episode: Episode; readonly found: readonly Finding[] }[] = [];
+  for (const [index, episode] of episodes.entries()) {
+    // An engine that looks through episodes still answers a cancel in time.
+    if (index % TURN === 0) await setImmediate();
+    findings.push({ episode, found: detect(detected(store, episode)) });
+  }
+  const detectors = DETECTORS.map((name): DetectorReport => {
+    const own = findings.flatMap(({ episode, found }) => found.filter((finding) => finding.name === name).map((finding) => ({ ...finding, question: episode.question })));
+    const present = own.filter((finding) => finding.present === true);
+    const unknown = own.filter((finding) => finding.present === null);
+    return {
+      name,
+      count: present.length,
+      measured: own.length - unknown.length,
+      notMeasured: unknown.length,
+      cases: present.slice(0, LISTED).map(({ message, question, evidence }) => ({ message, question, evidence })),
+      reason: unknown[0]?.evidence ?? null,
+    };
+  });
+  return { detectors, episodes: episodes.length };
+}
+
+/** The report of a run. @param cases all of the run's */
+export async function taxonomyReport(store: StoreReader, run: string, cases: RunCases, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Promise<TaxonomyReport> {
+  const { buckets, leftOut } = cases;
+  const classes = classifyBuckets(buckets, thresholds).map((one) => ({ ...one, cases: withCredits(store, one.cases) }));
+  const judged = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
+  const verdicts = new Map(judged.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
+  const successes = judged.flatMap(({ bucket, verdict }): TaxonomyCase[] => {
+    const message = messageOfCase(bucket);
+    if (verdict.name !== ALL_SUCCEEDED || message === null) return [];
+    const { id, eventType, question } = bucket;
+    return [{ bucket: id, message, eventType, question, evidence: evidenceOf(bucket, verdict) }];
+  });
+  const stored = store.labelsOfRun(run);
+  const newest = new Map(stored.map(({ bucket, id }) => [bucket, id]));
+  const labels = stored.flatMap(({ id, bucket, ...label }): ReportedLabel[] => {
+    const automatic = bucket === null ? undefined : verdicts.get(bucket);
+    return bucket === null || automatic === undefined ? [] : [{ ...label, bucket, automatic, current: newest.get(bucket) === id && label.name !== '' }];
+  });
+  return {
+    classes,
+    allSucceeded: { count: successes.length, cases: withCredits(store, successes) },
+    unclassified: buckets.length - successes.length - classes.reduce((sum, { count }) => sum + count, 0),
+    buckets: buckets.length,
+    leftOut,
+    thresholds,
+    precedence: PRECEDENCE,
+    ...(await detectorReports(store, run)),
+    labels,
+    agreement: agreementOf(labels.filter(({ current }) => current).map(({ automatic, name }) => [automatic, name])),
+  };
+}
+
+/** Cases with the credits of their messages, read a page at a time. */
+function withCredits(store: StoreReader, cases: readonly TaxonomyCase[]): ReportedCase[] {
+  const credits = new Map<number, HeadlineJson>();
+  for (let from = 0; from < cases.length; from += PAGE) {
+    for (const { id, credit } of store.messages(cases.slice(from, from + PAGE).map(({ message }) => message))) {
+      if (credit !== null) credits.set(id, headlineJson(credit));
+    }
+  }
+  return cases.map((one) => ({ ...one, credit: credits.get(one.message) ?? null }));
+}
+
+/**
+ * The thresholds of `--thresholds KEY=VALUE`; what is not given stays the paper's.
+ * @throws C3Error('input') for an unknown key or a value that is no number in its bounds
+ */
+export function parseThresholds(given: readonly string[]): TaxonomyThresholds {
+  return given.reduce<TaxonomyThresholds>((thresholds, text) => {
+    const [key = '', value = ''] = text.split(/=(.*)/su);
+    const name = THRESHOLD_NAMES.find((known) => known === key);
+    if (name === undefined) {
+      const nearest = nearestName(key, THRESHOLD_NAMES);
+      throw new C3Error('input', `--thresholds knows ${THRESHOLD_NAMES.join(', ')}, not ${JSON.stringify(key.slice(0, 40))}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`);
+    }
+    const changed = { ...thresholds, [name]: value.trim() === '' ? NaN : Number(value) };
+    if (!areThresholds(changed)) throw new C3Error('input', `--thresholds ${name}= needs a number from 0 to ${THRESHOLD_LIMITS[name]}, not ${JSON.stringify(value.slice(0, 40))}.`);
+    return changed;
+  }, TAXONOMY_THRESHOLDS);
+}
+
+/** The episodes of the last evaluation, greedy and sampled; of the last training iteration where there is none. */
+function lastEpisodes(store: StoreReader, run: string): Episode[] {
+  const read = (phase: 'train' | 'evaluate', iteration: number): Episode[] => {
+    const episodes: Episode[] = [];
+    for (let offset = 0; ; offset += PAGE) {
+      const page = store.episodes({ run, phase, iteration, offset, limit: PAGE });
+      episodes.push(...page);
+      if (page.length < PAGE) return episodes;
+    }
+  };
+  const [newest, ...rounds] = newestEvaluations(store, run);
+  if (newest === undefined) return read('train', store.countSteps(run));
+  const together = [newest, ...rounds.filter(({ stage, step }) => stage === newest.stage && step === newest.step)];
+  return together.map(({ iteration }) => iteration).sort((a, b) => a - b).flatMap((iteration) => read('evaluate', iteration));
+}
+
+function detected(store: StoreReader, episode: Episode): DetectedEpisode {
+  const chain = store.chain(episode.leaf);
+  return {
+    question: episode.question,
+    gold: episode.answer,
+    messages: chain.map(({ id, eventType, text, finish }) => ({ id, eventType, text, finish })),
+    return: episode.return,
+    rule: episode.rule,
+    emptied: emptiedReplays(store, chain[0]?.id),
+  };
+}
+
+/** Stored replays of a message beside those of an empty one in its place, by replay index; null where it was never replayed empty. */
+function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedEpisode['emptied'] {
+  if (plan === undefined) return null;
+  for (const { id, alternatives } of store.bucketsFor(plan).filter(({ origin, message, continuation }) => origin === 'request' && message === plan && continuation === null).reverse()) {
+    const empty = alternatives.find(({ finish, text }) => finish === 'typed' && text.trim() === '');
+    if (empty === undefined) continue;
+    const replays = store.replaysOfBucket(id);
+    const leafOf = (alternative: number, index: number): number | undefined => replays.find((replay) => replay.alternative === alternative && replay.replayIndex === index)?.leaf;
+    const pairs = replays
+      .filter(({ alternative }) => alternative === plan)
+      .flatMap(({ replayIndex, leaf }) => {
+        const other = leafOf(empty.decision, replayIndex);
+        return other === undefined ? [] : [{ kept: store.message(leaf).text, emptied: store.message(other).text }];
+      });
+    if (pairs.length > 0) return pairs;
+  }
+  return null;
+}
+
+/** The report for people at a terminal, one line each. */
+export function taxonomyWords(report: TaxonomyReport): string[] {
+  const { classes, allSucceeded, detectors, unclassified, buckets, leftOut, episodes, thresholds, agreement } = report;
+  const left = leftOutWords(leftOut);
+  const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string => (cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`);
+  return [
+    ...classes.map(({ name, count, cases }) => `${String(count).padStart(6)}  ${name}${example(cases)}`),
+    `${String(unclassified).padStart(6)}  unclassified`,
+    `${String(allSucceeded.count).padStart(6)}  ${ALL_SUCCEEDED}: no failure, in no class`,
+    `${String(buckets).padStart(6)}  buckets in all`,
+    ...(left === null ? [] : [`        ${left}`]),
+    `        The classes are those of ${thresholdWords(thresholds)}.`,
+    `        Successful Credit Shift: ${VERDICT_MEANING['Successful Credit Shift']}`,
+    `        ${agreementWords(agreement)}`,
+    ...detectors.map(({ name, count, measured, cases, reason }) => (measured === 0 ? `     ?  ${name}: ${reason ?? 'Not measured: there is no episode.'}` : `${String(count).padStart(6)}  ${name}, of ${String(measured)} episodes${example(cases)}`)),
+    `        The findings are those of ${String(episodes)} episodes of the last evaluation, or of the last training iteration.`,
+  ];
+}
+
+function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
+  const shown = (value: number): string => String(Number(value.toFixed(3)));
+  const left = ownWords === 0 ? '' : `; ${String(ownWords)} labelled in other words are left out`;
+  if (kappa === null) return `Agreement with your labels: not measured (${reason ?? 'no labels'})${left}.`;
+  const bounds = kappa.low === null || kappa.high === null ? reason ?? 'interval not measured' : `95 % interval ${shown(kappa.low)} to ${shown(kappa.high)}`;
+  return `Agreement with your labels: ${String(agreed)} of ${String(n)} cases, Cohen's kappa ${shown(kappa.value)}, ${bounds}${left}.`;
+}

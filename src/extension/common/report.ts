@@ -1,0 +1,37 @@
+/** How a failure reaches the user: one line, with the way to fix it and the way to the log. Cancellation is no failure. */
+import { commands, Position, Range, Uri, window, workspace } from 'vscode';
+import { C3Error, CancelledError, messageOf, type ErrorAction } from '../../shared/errors.ts';
+import type { Log } from './log.ts';
+import { withoutLinks } from './plainText.ts';
+
+/** Shows what went wrong, offers what can be done about it, and the log. */
+export async function report(error: unknown, log: Log): Promise<void> {
+  if (error instanceof CancelledError) return;
+  const message = messageOf(error);
+  log.error(error instanceof Error && error.cause instanceof Error && error.cause.stack !== undefined ? `${message}\n${error.cause.stack}` : message);
+  const action = error instanceof C3Error ? error.action : null;
+  const show = 'Show log';
+  const chosen = await window.showErrorMessage(withoutLinks(message), ...(action === null ? [] : [labelOf(action)]), show);
+  if (chosen === show) log.show();
+  else if (chosen !== undefined && action !== null) await take(action);
+}
+
+function labelOf(action: ErrorAction): string {
+  switch (action.kind) {
+    case 'openSetting': return `Open setting ${action.setting}`;
+    case 'openPlace': return `Open line ${String(action.line)}`;
+  }
+}
+
+async function take(action: ErrorAction): Promise<void> {
+  if (action.kind === 'openSetting') {
+    // The user's, unless the workspace says otherwise: a folder that cannot be written cannot keep settings either.
+    const ofWorkspace = workspace.getConfiguration().inspect(action.setting)?.workspaceValue !== undefined;
+    const editor = ofWorkspace ? 'workbench.action.openWorkspaceSettings' : 'workbench.action.openSettings';
+    await commands.executeCommand(editor, { query: `@id:${action.setting}` });
+    return;
+  }
+  const document = await workspace.openTextDocument(Uri.file(action.file));
+  const place = document.validatePosition(new Position(action.line - 1, action.column - 1));
+  await window.showTextDocument(document, { selection: new Range(place, place) });
+}

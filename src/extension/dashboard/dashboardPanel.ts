@@ -1,0 +1,253 @@
+/** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
+import { commands, env, ViewColumn, window, type Tab, type WebviewPanel } from 'vscode';
+import { COMPARED_MOST, isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../shared/protocols/dashboardProtocol.ts';
+import { evaluationsOf } from '../../shared/records/evaluations.ts';
+import { messageOf } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import type { Phase, RunRecord } from '../../shared/records/records.ts';
+import { shownStatus } from '../../shared/records/runStatus.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { confirmed } from '../webview/confirm.ts';
+import { Disposables } from '../common/disposables.ts';
+import { bringBack, tabsOfPanel } from '../webview/keptTabs.ts';
+import { report } from '../common/report.ts';
+import { RunOutcomes } from './runOutcomes.ts';
+import type { Services } from '../services.ts';
+import { StepHistories } from './stepHistories.ts';
+import { isBeingWritten } from '../engine/storeOwner.ts';
+import { Throttle } from '../common/throttle.ts';
+import { webviewFolder, WebviewDoor } from '../webview/webviewDoor.ts';
+
+export const DASHBOARD_VIEW = 'c3.dashboard';
+
+/** The panel is told at most this often. */
+const TELL_MILLISECONDS = 500;
+/** Runs in the choosers and in the Pareto chart, newest first. */
+const RUNS_SHOWN = 200;
+/** The store is read for so long before the editor has its turn. */
+const SLICE_MILLISECONDS = 20;
+
+/** Lines of a table that the question shows, and characters of them. */
+const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
+
+/** Puts a table of the page on the clipboard, once the user has seen how it begins: what is pasted elsewhere may run there. */
+async function copyConfirmed(text: string): Promise<void> {
+  const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
+  const detail = beginning.length < text.trimEnd().length ? `${beginning}\n…` : beginning;
+  if (await confirmed(`Copy ${String(text.length)} characters to the clipboard?`, 'Copy', detail)) await env.clipboard.writeText(text);
+}
+
+/** Shows a round of a run in the side bar. */
+export type ShowRound = (run: string, phase: Phase, iteration: number) => Promise<void>;
+
+/** The run that is looked at, null for the newest, and those over it. */
+interface Shown {
+  readonly run: string | null;
+  readonly compared: readonly string[];
+}
+
+export class Dashboard {
+  private readonly services: Services;
+  private readonly showRound: ShowRound;
+  private readonly histories = new StepHistories();
+  private readonly outcomes = new RunOutcomes();
+  private panel: WebviewPanel | null = null;
+  private door: WebviewDoor<DashboardToHost, DashboardFromHost> | null = null;
+  /** Null: the newest run. */
+  private run: string | null = null;
+  private compared: readonly string[] = [];
+  /** Runs that were sent to the page: it may ask about no others. */
+  private offered: ReadonlySet<string> = new Set();
+  private shown: RunRecord | null = null;
+  /** How many steps of each run the page has. */
+  private readonly sent = new Map<string, number>();
+  private outcomesTold = 0;
+  private reading: NodeJS.Immediate | null = null;
+  /** What a tab that is being brought back shall show; null for what it showed. */
+  private wanted: Shown | null = null;
+
+  constructor(services: Services, showRound: ShowRound) {
+    this.services = services;
+    this.showRound = showRound;
+  }
+
+  /** Shows the run, or the newest when none is named, in the one dashboard that a window has. */
+  open(run: string | null, compared: readonly string[] = this.compared): void {
+    if (this.panel !== null) {
+      this.run = run;
+      this.compared = compared;
+      this.panel.reveal();
+      this.tell();
+      return;
+    }
+    const [kept] = tabsOfPanel(DASHBOARD_VIEW);
+    if (kept === undefined) this.create({ run, compared });
+    else void this.bringBack(kept, { run, compared }).catch((error: unknown) => report(error, this.services.log));
+  }
+
+  /** Shows runs over each other, the first of them as the one that is looked at. */
+  openCompared(runs: readonly string[]): void {
+    this.open(runs[0] ?? null, runs.slice(1, COMPARED_MOST + 1));
+  }
+
+  /** Brings the panel back after a reload; a second tab of it, which a window may have kept, goes. */
+  restore(panel: WebviewPanel, state: unknown): void {
+    if (this.panel !== null) {
+      panel.dispose();
+      return;
+    }
+    const kept = isDashboardState(state) ? state : null;
+    const { wanted } = this;
+    this.wanted = null;
+    this.run = wanted === null ? kept?.run ?? null : wanted.run;
+    // Without runs that were asked for, those that it compared before.
+    this.compared = wanted !== null && wanted.compared.length > 0 ? wanted.compared : kept?.compared ?? [];
+    this.adopt(panel);
+  }
+
+  /** Shows the tab that was kept over a reload instead of a second one. */
+  private async bringBack(tab: Tab, wanted: Shown): Promise<void> {
+    this.wanted = wanted;
+    if (await bringBack(tab)) return;
+    this.wanted = null;
+    this.create(wanted);
+  }
+
+  private create({ run, compared }: Shown): void {
+    this.run = run;
+    this.compared = compared;
+    this.adopt(window.createWebviewPanel(DASHBOARD_VIEW, 'Run dashboard', ViewColumn.Active, {
+      enableScripts: true,
+      localResourceRoots: [webviewFolder(this.services.extensionUri)],
+    }));
+  }
+
+  private adopt(panel: WebviewPanel): void {
+    const disposables = new Disposables();
+    const throttle = disposables.add(new Throttle(TELL_MILLISECONDS, () => { this.tell(); }));
+    this.panel = panel;
+    this.door = new WebviewDoor(panel, 'dashboard', this.services, isDashboardToHost, (message) => { this.receive(message); });
+    disposables.add(this.services.store.onDidChange(() => { throttle.trigger(); }));
+    disposables.add(this.services.runs.onDidChange(() => { throttle.trigger(); }));
+    panel.onDidDispose(() => {
+      disposables.dispose();
+      this.panel = null;
+      this.door = null;
+      this.compared = [];
+    });
+  }
+
+  private receive(message: DashboardToHost): void {
+    switch (message.type) {
+      case 'ready': this.sent.clear(); this.tell(); break;
+      case 'choose':
+        if (!this.offered.has(message.run)) break;
+        this.run = message.run;
+        this.compared = this.compared.filter((run) => run !== message.run);
+        this.tell();
+        break;
+      case 'compare': this.compared = message.runs.filter((run) => this.offered.has(run)); this.tell(); break;
+      case 'openRound': if (this.offered.has(message.run)) void this.showRound(message.run, message.phase, message.iteration).catch((error: unknown) => report(error, this.services.log)); break;
+      case 'copy': this.later(copyConfirmed(message.text)); break;
+      case 'startRun': void commands.executeCommand('c3.startRun'); break;
+      case 'resumeRun': this.later(this.resume(message.run)); break;
+      case 'cancelRun': this.cancel(); break;
+      case 'taxonomy': if (this.offered.has(message.run)) void commands.executeCommand('c3.inspectTaxonomy', message.run); break;
+    }
+  }
+
+  /** A run loads a model and computes: the user is asked, about the run that is shown. */
+  private async resume(run: string): Promise<void> {
+    const { shown } = this;
+    if (shown?.id !== run) return;
+    if (await confirmed(`Resume the run "${oneLine(shown.title, 100)}"?`, 'Resume')) await commands.executeCommand('c3.resumeRun', run);
+  }
+
+  /** Only the run that is shown, while it goes on; it can be resumed. */
+  private cancel(): void {
+    const run = this.shown?.id;
+    if (run !== undefined && this.services.runs.current?.run === run) void commands.executeCommand('c3.cancelRun', run);
+  }
+
+  private later(work: Promise<void>): void {
+    work.catch((error: unknown) => report(error, this.services.log));
+  }
+
+  /** Tells what is known at once, and reads on from there. */
+  private tell(): void {
+    this.attempt((reader) => {
+      const runs = reader?.runs(0, RUNS_SHOWN) ?? [];
+      const run = reader === null ? undefined : this.chosen(reader, runs);
+      if (reader === null || run === undefined) {
+        this.door?.post({ type: 'empty' });
+        return;
+      }
+      const compared = this.compared.filter((id) => id !== run.id).flatMap((id) => runs.find((candidate) => candidate.id === id) ?? []);
+      const shown = [run, ...compared].map(({ id }) => id);
+      for (const id of this.sent.keys()) if (!shown.includes(id)) this.sent.delete(id);
+      this.offered = new Set([...runs, run].map(({ id }) => id));
+      this.shown = run;
+      this.door?.post({ type: 'snapshot', snapshot: this.snapshot(reader, runs, run, compared) });
+      for (const id of shown) this.sendSteps(id);
+      this.readOn(shown, runs);
+    });
+  }
+
+  /** One turn of reading after another, each followed by the editor's own work, until nothing is left or something newer is told. */
+  private readOn(shown: readonly string[], runs: readonly RunRecord[]): void {
+    if (this.reading !== null) clearImmediate(this.reading);
+    this.reading = setImmediate(() => {
+      this.reading = null;
+      this.attempt((reader) => {
+        if (reader === null) return;
+        const until = performance.now() + SLICE_MILLISECONDS;
+        let open = true;
+        while (open && performance.now() < until) open = shown.some((id) => this.histories.advance(reader, id)) || this.outcomes.advance(reader, runs);
+        for (const id of shown) this.sendSteps(id);
+        if (open) this.readOn(shown, runs);
+        else if (this.outcomesTold !== this.outcomes.of(runs).length) this.tell();
+      });
+    });
+  }
+
+  private sendSteps(run: string): void {
+    const rows = this.histories.rows(run);
+    const from = this.sent.get(run) ?? 0;
+    if (rows.length === from) return;
+    // Fewer than were sent: they were read anew.
+    const start = rows.length < from ? 0 : from;
+    this.door?.post({ type: 'steps', window: { run, from: start, rows: rows.slice(start) } });
+    this.sent.set(run, rows.length);
+  }
+
+  /** Works with the store while a page listens; what fails is told in the panel. */
+  private attempt(work: (reader: StoreReader | null) => void): void {
+    if (this.door?.open !== true) return;
+    try {
+      work(this.services.store.reader());
+    } catch (error) {
+      this.services.log.error(messageOf(error));
+      this.door.post({ type: 'failed', message: messageOf(error) });
+    }
+  }
+
+  private chosen(reader: StoreReader, runs: readonly RunRecord[]): RunRecord | undefined {
+    return this.run === null ? runs[0] : runs.find((candidate) => candidate.id === this.run) ?? reader.run(this.run);
+  }
+
+  private snapshot(reader: StoreReader, runs: readonly RunRecord[], run: RunRecord, compared: readonly RunRecord[]): DashboardSnapshot {
+    const current = this.services.runs.current;
+    const outcomes = this.outcomes.of(runs);
+    this.outcomesTold = outcomes.length;
+    return {
+      runs: runs.map(({ id, title, createdAt }) => ({ id, title, started: new Date(createdAt).toLocaleString() })),
+      run,
+      status: shownStatus(run, isBeingWritten(reader.path)),
+      compared,
+      evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
+      ledger: reader.latestLedger(run.id),
+      outcomes,
+      live: current?.run === run.id ? { stage: current.stage, done: current.done, total: current.total, remainingSeconds: current.remainingSeconds } : null,
+    };
+  }
+}

@@ -1,0 +1,43 @@
+/** What a run was evaluated on, as its configuration says: runs of one task can be compared, those of different ones cannot. */
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import type { RunTask } from '../../shared/protocols/dashboardProtocol.ts';
+import { isRecord } from '../../shared/guard.ts';
+
+/** Characters of a label. */
+const LABEL = 80;
+const UNKNOWN: RunTask = { key: 'unknown', label: 'unknown task' };
+
+/**
+ * The task of a run. The seed is no part of it: the questions that are drawn with another one are of the same kind.
+ * @param configuration the run's recipe as the store holds it; one that says nothing of its task has an unknown one
+ */
+export function taskOf(configuration: string): RunTask {
+  const recipe = parsed(configuration);
+  const config = isRecord(recipe) ? recipe['config'] : undefined;
+  const task = isRecord(config) ? config['task'] : undefined;
+  if (!isRecord(recipe) || !isRecord(config) || !isRecord(task)) return UNKNOWN;
+  const evaluator = textOf(config['evaluator']) ?? 'auto';
+  const scored = evaluator === 'auto' ? '' : `, ${evaluator}`;
+  const file = textOf(task['evaluation_file']) ?? textOf(task['train_file']);
+  if (file !== undefined) {
+    const identity = [recipe['folder'], file, task['format'], task['show_tests'], evaluator];
+    return { key: keyOf(identity), label: `${basename(file)}${scored}`.slice(0, LABEL) };
+  }
+  const name = textOf(task['name']);
+  if (name === undefined) return UNKNOWN;
+  const levels = Array.isArray(task['levels']) ? task['levels'].map(String) : [];
+  const mixed = levels.length > 0 && levels.join() !== '1,1,1,1' ? `, levels ${levels.join(' ')}` : '';
+  return { key: keyOf([name, levels, evaluator]), label: `${name}${mixed}${scored}`.slice(0, LABEL) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const keyOf = (identity: unknown): string => createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16);

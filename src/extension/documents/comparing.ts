@@ -1,0 +1,72 @@
+/** Comparing two branches: one message is marked, another chosen; like "Select for Compare" of files, from any view. */
+import { commands, EventEmitter, ViewColumn, window } from 'vscode';
+import { C3Error } from '../../shared/errors.ts';
+import { comparisonOf, type Comparison } from '../../shared/transcript/comparison.ts';
+import { branchOf } from './branchOf.ts';
+import { Disposables } from '../common/disposables.ts';
+import { documentUri } from './documents.ts';
+import type { StoreAccess } from '../engine/storeAccess.ts';
+
+export class Comparing {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<number | null>());
+  private readonly store: StoreAccess;
+  private mark: number | null = null;
+  /** Fires with the marked message, or null. */
+  readonly onDidMark = this.changed.event;
+
+  constructor(store: StoreAccess) {
+    this.store = store;
+  }
+
+  /** The message that waits for another one. */
+  get marked(): number | null {
+    return this.mark;
+  }
+
+  /** Marks a message to be compared; null takes the mark away. */
+  select(message: number | null): void {
+    this.mark = message;
+    void commands.executeCommand('setContext', 'c3.comparisonMarked', message !== null);
+    this.changed.fire(message);
+  }
+
+  /** Marks a message, takes its mark away, or says what it is to be compared with; the mark is then gone. */
+  choose(message: number): { readonly left: number; readonly right: number } | null {
+    const left = this.mark;
+    if (left === null || left === message) {
+      this.select(left === message ? null : message);
+      return null;
+    }
+    this.select(null);
+    return { left, right: message };
+  }
+
+  /** @throws C3Error when one of the messages is not in the store */
+  compare(left: number, right: number): Comparison {
+    const reader = this.store.reader();
+    if (reader === null) throw new C3Error('store', 'There is no store to compare messages of.');
+    return comparisonOf(branchOf(reader, left), branchOf(reader, right));
+  }
+
+  /** Shows two branches in the editor's own diff editor. */
+  async openDiff(left: number, right: number): Promise<void> {
+    const { left: one, right: other } = this.compare(left, right);
+    await commands.executeCommand(
+      'vscode.diff',
+      documentUri('branch', left, one.title),
+      documentUri('branch', right, other.title),
+      `${one.title} ↔ ${other.title}`,
+      { preview: true, viewColumn: ViewColumn.Active },
+    );
+  }
+
+  /** Shows the context of a message with its token boundaries. */
+  async openContext(message: number, role: string): Promise<void> {
+    await window.showTextDocument(documentUri('context', message, `model input of ${role}, message ${String(message)}`), { preview: true });
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+}

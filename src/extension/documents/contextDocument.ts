@@ -1,0 +1,68 @@
+/** "Context as the model saw it": the exact bytes and the token boundaries of one decision as a document. */
+import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
+import type { Decision } from '../../shared/records/records.ts';
+import { visible } from '../../shared/text/visible.ts';
+
+type Shown = Pick<Decision, 'id' | 'eventType' | 'context' | 'contextKey' | 'promptTokens' | 'snapshot' | 'tokens' | 'logprobs' | 'text'>;
+
+/** Rows of a document; more tokens than this are only counted. */
+const MOST_ROWS = 50_000;
+/** Bytes shown of one token. */
+const MOST_BYTES = 12;
+
+/**
+ * One row per token: its byte offset, id, bytes and text, between bars; a token that is part of a character stands with the rest of it.
+ * @param tokens what the engine said; a sentence where it could not
+ */
+export function contextDocument(decision: Shown, tokens: ContextTokens | string): string {
+  const bytes = Buffer.byteLength(decision.context, 'utf8');
+  const head = [
+    `Message ${String(decision.id)} of ${decision.eventType}: the model input, exactly as it was seen`,
+    `context key ${decision.contextKey} · snapshot ${decision.snapshot.slice(0, 12)} · ${String(bytes)} bytes · ${String(decision.promptTokens)} tokens`,
+    'What cannot be seen stands by its name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
+  ];
+  if (typeof tokens === 'string') return [...head, '', `Token boundaries cannot be shown: ${tokens}`, '', ...byLines(decision.context), ''].join('\n');
+  const counted = tokens.context.reduce((sum, { ids }) => sum + ids.length, 0);
+  if (counted !== tokens.storedPromptTokens) head.push(`The tokenizer has changed: it makes ${String(counted)} tokens of this input now, and made ${String(tokens.storedPromptTokens)} when the message was sampled.`);
+  if (!tokens.exact) head.push('This tokenizer changes texts before it splits them: the pieces below do not join to the exact bytes.');
+  return [
+    ...head,
+    '',
+    '   byte      id  bytes                                 text',
+    ...rows(tokens.context, null),
+    '',
+    `What it answered: ${String(decision.tokens.length)} tokens, each with the natural logarithm of its probability`,
+    '   byte      id  bytes                                 text',
+    ...rows(tokens.answer, decision.logprobs),
+    '',
+  ].join('\n');
+}
+
+function rows(spans: readonly TokenSpan[], logprobs: Float32Array | null): readonly string[] {
+  let byte = 0;
+  let token = 0;
+  const lines = spans.slice(0, MOST_ROWS).map(({ ids, text }) => {
+    const buffer = Buffer.from(text, 'utf8');
+    const logprob = logprobs === null ? '' : `  ${ids.map((_, index) => logprobs[token + index]?.toFixed(4) ?? '').join(' ')}`;
+    const line = `${String(byte).padStart(7)} ${ids.join('+').padStart(7)}  ${hex(buffer).padEnd(37)} │${visible(text)}│${logprob}`;
+    byte += buffer.length;
+    token += ids.length;
+    return line;
+  });
+  return spans.length > MOST_ROWS ? [...lines, `… and ${String(spans.length - MOST_ROWS)} more`] : lines;
+}
+
+function hex(bytes: Buffer): string {
+  const shown = Array.from(bytes.subarray(0, MOST_BYTES), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+  return bytes.length > MOST_BYTES ? `${shown} …` : shown;
+}
+
+/** Without boundaries: the text by its lines, with the byte at which each begins. */
+function byLines(text: string): readonly string[] {
+  let byte = 0;
+  return text.split(/(?<=\n)/u).map((line) => {
+    const shown = `${String(byte).padStart(7)}  │${visible(line)}│`;
+    byte += Buffer.byteLength(line, 'utf8');
+    return shown;
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * Read-only documents of the scheme c3: branches for the diff editor, and contexts as the model saw them. Read anew from the store whenever they are
+ * opened, by their address alone: as files, so that the editor brings their tabs back after a reload.
+ */
+import { EventEmitter, FileSystemError, FileType, MarkdownString, Uri, workspace, type FileChangeEvent, type FileStat, type FileSystemProvider } from 'vscode';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { branchOf, branchText } from './branchOf.ts';
+import { contextDocument } from './contextDocument.ts';
+import { Disposables, type Disposable } from '../common/disposables.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { StoreAccess } from '../engine/storeAccess.ts';
+
+const SCHEME = 'c3';
+
+type DocumentKind = 'branch' | 'context';
+
+/** The address of a document; its last part is what its tab is called. */
+export function documentUri(kind: DocumentKind, message: number, name: string): Uri {
+  return Uri.from({ scheme: SCHEME, path: `/${kind}/${String(message)}/${name.replaceAll(/[\\/]/gu, '\u00b7')}` });
+}
+
+export class Documents implements FileSystemProvider {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
+  private readonly store: Pick<StoreAccess, 'reader'>;
+  private readonly engine: Pick<Engine, 'unavailable' | 'client'>;
+  /** What is recorded does not change. */
+  readonly onDidChangeFile = this.changed.event;
+
+  constructor(store: Pick<StoreAccess, 'reader'>, engine: Pick<Engine, 'unavailable' | 'client'>) {
+    this.store = store;
+    this.engine = engine;
+  }
+
+  /** The length of a document is known only when it is read. */
+  stat(): FileStat {
+    return { type: FileType.File, ctime: 0, mtime: 0, size: 0 };
+  }
+
+  /** A document that cannot be had says why. */
+  async readFile(uri: Pick<Uri, 'path' | 'toString'>): Promise<Uint8Array> {
+    // The mark says that this is UTF-8, whatever the user's files are taken for; with a zero byte a file is taken for none of text.
+    return new TextEncoder().encode(`\uFEFF${(await this.text(uri)).replaceAll('\0', '\u2400')}`);
+  }
+
+  private async text(uri: Pick<Uri, 'path' | 'toString'>): Promise<string> {
+    try {
+      const [, kind, number] = /^\/(branch|context)\/(\d+)\//u.exec(uri.path) ?? [];
+      if (kind === undefined || number === undefined) throw new C3Error('input', `There is no document ${uri.toString()}.`);
+      return await (kind === 'branch' ? this.branch(Number(number)) : this.context(Number(number)));
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  private branch(message: number): string {
+    return branchText(branchOf(this.reader(), message));
+  }
+
+  private async context(message: number): Promise<string> {
+    const decision = this.reader().decision(message);
+    const reason = this.engine.unavailable();
+    if (reason !== null) return contextDocument(decision, reason);
+    try {
+      return contextDocument(decision, await this.engine.client().contextTokens(message));
+    } catch (error) {
+      return contextDocument(decision, messageOf(error));
+    }
+  }
+
+  private reader(): ReturnType<StoreAccess['reader']> & object {
+    const reader = this.store.reader();
+    if (reader === null) throw new C3Error('store', 'The store of this document is gone.');
+    return reader;
+  }
+
+  watch(): Disposable {
+    return { dispose: () => undefined };
+  }
+
+  readDirectory(): never[] {
+    return [];
+  }
+
+  createDirectory(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  writeFile(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  delete(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  rename(uri: Uri): never {
+    throw FileSystemError.NoPermissions(uri);
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+}
+
+/** Registers the documents. */
+export function registerDocuments(store: StoreAccess, engine: Engine): Disposable {
+  const documents = new Documents(store, engine);
+  const registered = new Disposables();
+  registered.add(documents);
+  registered.add(workspace.registerFileSystemProvider(SCHEME, documents, { isReadonly: new MarkdownString('What was recorded is never changed.'), isCaseSensitive: true }));
+  return registered;
+}

@@ -1,0 +1,21 @@
+/** "Check this machine": asks the engine and shows its report. */
+import { ProgressLocation, window } from 'vscode';
+import { doctorText } from './doctorReport.ts';
+import type { Engine } from './engine.ts';
+import type { Reports } from '../common/reports.ts';
+
+export class Doctor {
+  private readonly engine: Engine;
+  private readonly reports: Reports;
+
+  constructor(engine: Engine, reports: Reports) {
+    this.engine = engine;
+    this.reports = reports;
+  }
+
+  /** Runs the checks and shows what they found. */
+  async run(): Promise<void> {
+    const report = await window.withProgress({ location: ProgressLocation.Window, title: 'C3: checking this machine' }, () => this.engine.client().doctor());
+    await this.reports.show('C3 doctor', doctorText(report));
+  }
+}

@@ -1,0 +1,124 @@
+/** The engine of the workspace's store: found, or started when first needed; what it says comes as events. It outlives the window. */
+import { EventEmitter, workspace } from 'vscode';
+import { EngineClient } from '../../client/engineClient.ts';
+import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../../shared/protocols/engineProtocol.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import type { JobList } from '../../shared/protocols/jobs.ts';
+import { Disposables } from '../common/disposables.ts';
+import type { Log } from '../common/log.ts';
+import { isAlive } from '../../store/files/processes.ts';
+import { storePath } from '../common/settings.ts';
+import type { StoreAccess } from './storeAccess.ts';
+
+/** How often it is looked whether an engine's process is gone. */
+const GONE_MILLISECONDS = 100;
+
+export const NO_JOBS: JobList = { jobs: [], unstarted: [] };
+
+export interface EngineProgram {
+  /** Absolute path of the engine's entry. */
+  readonly script: string;
+  /** The product's version. */
+  readonly version: string;
+}
+
+export class Engine {
+  private readonly program: EngineProgram;
+  private readonly log: Log;
+  private readonly store: StoreAccess;
+  private readonly disposables = new Disposables();
+  private readonly runs = this.disposables.add(new EventEmitter<RunProgress>());
+  private readonly jobs = this.disposables.add(new EventEmitter<JobList>());
+  private readonly waits = this.disposables.add(new EventEmitter<string | null>());
+  private readonly replays = this.disposables.add(new EventEmitter<ReplayProgress>());
+  private readonly verifications = this.disposables.add(new EventEmitter<VerifyProgress>());
+  private readonly modelTests = this.disposables.add(new EventEmitter<TestModelProgress>());
+  private readonly pending = new Set<NodeJS.Timeout>();
+  private current: { readonly path: string; readonly client: EngineClient } | null = null;
+  readonly onRunProgress = this.runs.event;
+  /** The runs that are asked for, wait, go on or have ended; none where the connection ended. */
+  readonly onJobs = this.jobs.event;
+  /** For whom the engine waits to write the store; null when the wait is over. */
+  readonly onWaiting = this.waits.event;
+  readonly onReplayProgress = this.replays.event;
+  readonly onVerifyProgress = this.verifications.event;
+  readonly onTestModelProgress = this.modelTests.event;
+
+  constructor(program: EngineProgram, store: StoreAccess, log: Log) {
+    this.program = program;
+    this.store = store;
+    this.log = log;
+    // Another window or a command may have started an engine: what it does shows in the store and beside it.
+    this.disposables.add(store.onDidChange(() => { this.attach(); }));
+    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => { this.attach(); }));
+  }
+
+  /** Why the engine cannot be used here, in one sentence; null when it can. */
+  unavailable(): string | null {
+    if (storePath() === null) return 'Open a folder first: its runs are kept in the folder .c3 there.';
+    if (!workspace.isTrusted) return 'Runs and replays need a trusted workspace, because a workspace can name models and configurations to load.';
+    return null;
+  }
+
+  /** The client for the workspace's store. @throws C3Error('input') with the reason where there can be none */
+  client(): EngineClient {
+    const reason = this.unavailable();
+    const path = storePath();
+    if (reason !== null || path === null) throw new C3Error('input', reason ?? 'Open a folder first.');
+    if (this.current?.path !== path) {
+      void this.current?.client.dispose();
+      this.current = { path, client: this.create(path) };
+    }
+    return this.current.client;
+  }
+
+  /** Connects to the store's engine if there is one, and to none in a workspace that is not trusted. */
+  attach(): void {
+    if (this.unavailable() !== null || this.current?.client.attached === true) return;
+    this.client().attach().catch((error: unknown) => { this.log.error(messageOf(error)); });
+  }
+
+  /** Leaves the engine, which goes on with its runs and ends itself otherwise. */
+  async dispose(): Promise<void> {
+    for (const timer of this.pending) clearTimeout(timer);
+    this.disposables.dispose();
+    await this.current?.client.dispose();
+  }
+
+  /** Looks at the store again once an engine's process is gone: its connection ends a moment before, when its lock still names a living one. */
+  private lookAgainAfter(pid: number): void {
+    if (!isAlive({ pid, processStart: null })) {
+      this.store.touch();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.pending.delete(timer);
+      this.lookAgainAfter(pid);
+    }, GONE_MILLISECONDS);
+    this.pending.add(timer);
+  }
+
+  private create(path: string): EngineClient {
+    let process: number | null = null;
+    const client: EngineClient = new EngineClient({ ...this.program, store: path, kind: 'window' }, {
+      log: (line) => { this.log.info(line); },
+      jobs: (list) => { this.store.touch(); this.jobs.fire(list); },
+      runProgress: (progress) => { this.store.touch(); this.runs.fire(progress); },
+      replayProgress: (progress) => { this.replays.fire(progress); },
+      verifyProgress: (progress) => { this.verifications.fire(progress); },
+      testModelProgress: (progress) => { this.modelTests.fire(progress); },
+      waiting: (words) => { this.waits.fire(words); },
+      ready: ({ version, pid }) => {
+        process = pid;
+        this.log.info(`engine ${version}, process ${String(pid)}, store ${path}`);
+      },
+      ended: () => {
+        if (this.current?.client !== client) return;
+        this.jobs.fire(NO_JOBS);
+        this.waits.fire(null);
+        if (process !== null) this.lookAgainAfter(process);
+      },
+    });
+    return client;
+  }
+}

@@ -1,0 +1,58 @@
+/** Re-executes replays when the user asks for it, with progress, cancel and a word at the end. */
+import { ProgressLocation, window } from 'vscode';
+import { CancelledError } from '../../shared/errors.ts';
+import { reportWords } from '../../shared/records/verification.ts';
+import type { Engine } from './engine.ts';
+import type { Log } from '../common/log.ts';
+import { withoutLinks } from '../common/plainText.ts';
+import { report } from '../common/report.ts';
+import type { StoreAccess } from './storeAccess.ts';
+
+export class Verifier {
+  private readonly engine: Engine;
+  private readonly store: StoreAccess;
+  private readonly log: Log;
+  private readonly underWay = new Set<number>();
+
+  constructor(engine: Engine, store: StoreAccess, log: Log) {
+    this.engine = engine;
+    this.store = store;
+    this.log = log;
+  }
+
+  /** Verifies the replays of a message; asked again meanwhile, it goes on with what it does. What was found before a cancel is kept. */
+  async verify(message: number): Promise<void> {
+    if (this.underWay.has(message)) return;
+    this.underWay.add(message);
+    try {
+      const found = await this.withProgress(message);
+      const words = withoutLinks(reportWords('this message', found));
+      if (found.different > 0) void window.showWarningMessage(words);
+      else void window.showInformationMessage(words);
+    } catch (error) {
+      if (!(error instanceof CancelledError)) await report(error, this.log);
+    } finally {
+      this.underWay.delete(message);
+      this.store.touch();
+    }
+  }
+
+  private withProgress(message: number): ReturnType<ReturnType<Engine['client']>['verify']> {
+    const client = this.engine.client();
+    const options = { location: ProgressLocation.Notification, title: 'Verify replay', cancellable: true };
+    const shown = window.withProgress(options, async (progress, token) => {
+      let before = 0;
+      const listener = this.engine.onVerifyProgress(({ message: of, done, total }) => {
+        if (of !== message) return;
+        progress.report({ message: `${String(done)} of ${String(total)} replays`, increment: (100 * (done - before)) / Math.max(1, total) });
+        before = done;
+      });
+      try {
+        return await client.verify({ message }, token);
+      } finally {
+        listener.dispose();
+      }
+    });
+    return Promise.resolve(shown);
+  }
+}

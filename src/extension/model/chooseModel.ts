@@ -1,0 +1,87 @@
+/** Asks for a model folder: one of those remembered, or any other. */
+import { basename, dirname } from 'node:path';
+import { QuickPickItemKind, ThemeIcon, Uri, window, workspace, type QuickPick, type QuickPickItem } from 'vscode';
+import { Disposables } from '../common/disposables.ts';
+import { isFolder, type ModelFolders } from './modelFolders.ts';
+import { withoutIcons } from '../common/plainText.ts';
+
+const TITLE = 'Choose model folder';
+const PLACEHOLDER = 'A folder in the Hugging Face layout: config.json, safetensors, tokenizer.json';
+const REMOVE = { iconPath: new ThemeIcon('close'), tooltip: 'Remove from this list' };
+
+interface FolderItem extends QuickPickItem {
+  /** Absolute path; null for "Browse…". */
+  readonly path: string | null;
+}
+
+/** The absolute path of a folder that is there; undefined when the question was left. */
+export async function askForModelFolder(folders: ModelFolders): Promise<string | undefined> {
+  const picked = folders.list().length === 0 ? null : await pickRemembered(folders);
+  const chosen = picked === null ? await browse() : picked;
+  if (chosen !== undefined) await folders.choose(chosen);
+  return chosen;
+}
+
+/** Null asks for the folder dialog. */
+function pickRemembered(folders: ModelFolders): Promise<string | null | undefined> {
+  const pick = window.createQuickPick<FolderItem>();
+  const disposables = new Disposables();
+  disposables.add(pick);
+  pick.title = TITLE;
+  pick.placeholder = PLACEHOLDER;
+  pick.matchOnDescription = true;
+  const draw = (): void => { pick.items = items(folders); };
+  draw();
+  return new Promise((resolve) => {
+    disposables.add(pick.onDidTriggerItemButton(({ item }) => {
+      if (item.path !== null) void folders.forget(item.path).then(draw);
+    }));
+    disposables.add(pick.onDidAccept(() => {
+      const answer = answerOf(pick, draw);
+      if (answer === undefined) return;
+      resolve(answer);
+      pick.hide();
+    }));
+    disposables.add(pick.onDidHide(() => {
+      resolve(undefined);
+      disposables.dispose();
+    }));
+    pick.show();
+  });
+}
+
+/** What was accepted; undefined where it cannot be taken, and then the list says why. */
+function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
+  const [item] = pick.selectedItems;
+  if (item === undefined || item.path === null || isFolder(item.path)) return item?.path;
+  draw();
+  pick.placeholder = `${basename(item.path)} is missing: put it back, remove it from this list, or choose another.`;
+  return undefined;
+}
+
+function items(folders: ModelFolders): FolderItem[] {
+  return [
+    ...folders.list().map(({ path, missing }) => ({
+      label: withoutIcons(basename(path)),
+      iconPath: new ThemeIcon(missing ? 'warning' : 'folder'),
+      description: `${missing ? 'missing: ' : ''}${withoutIcons(dirname(path))}`,
+      buttons: [REMOVE],
+      path,
+    })),
+    { label: '', kind: QuickPickItemKind.Separator, path: null },
+    { label: 'Browse…', iconPath: new ThemeIcon('folder-opened'), alwaysShow: true, path: null },
+  ];
+}
+
+async function browse(): Promise<string | undefined> {
+  const start = workspace.workspaceFolders?.[0]?.uri;
+  const chosen = await window.showOpenDialog({
+    canSelectFiles: false,
+    canSelectFolders: true,
+    canSelectMany: false,
+    openLabel: TITLE,
+    title: TITLE,
+    ...(start === undefined ? {} : { defaultUri: Uri.file(start.fsPath) }),
+  });
+  return chosen?.[0]?.fsPath;
+}

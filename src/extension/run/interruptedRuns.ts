@@ -1,0 +1,85 @@
+/** Says once in a session that a run was interrupted, or never began, with the way to go on. */
+import { env, window, type Memento } from 'vscode';
+import { isRecord } from '../../shared/guard.ts';
+import type { UnstartedJob } from '../../shared/protocols/jobs.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { RunRecord } from '../../shared/records/records.ts';
+import { shownStatus } from '../../shared/records/runStatus.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { Disposables } from '../common/disposables.ts';
+import { withoutLinks } from '../common/plainText.ts';
+import type { Services } from '../services.ts';
+import { isBeingWritten } from '../engine/storeOwner.ts';
+
+/** Where the workspace keeps what was said in this session: a reload is no new one. */
+const SAID_KEY = 'c3.interruptionsSaid';
+/** Older interruptions are in the Runs view. */
+const RUNS_LOOKED_AT = 20;
+
+export class InterruptedRuns {
+  private readonly disposables = new Disposables();
+  private readonly services: Services;
+  private readonly memory: Memento;
+
+  constructor(services: Services, memory: Memento) {
+    this.services = services;
+    this.memory = memory;
+    this.disposables.add(services.store.onDidChange(() => { this.look(); }));
+    this.disposables.add(services.runs.onDidChange(() => { this.look(); }));
+    // The editor has more urgent things to do while it opens.
+    const later = setTimeout(() => { this.look(); }, 0);
+    this.disposables.add({ dispose: () => { clearTimeout(later); } });
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+
+  private look(): void {
+    const { engine, runs } = this.services;
+    if (engine.unavailable() !== null) return;
+    for (const job of runs.unstarted) if (this.isNew(job.id)) void this.offerAgain(job);
+    // What goes on may be the very run that was interrupted.
+    if (runs.running) return;
+    const run = this.interrupted();
+    if (run !== undefined && this.isNew(`${run.id} ${String(run.steps)}`)) void this.offerResume(run);
+  }
+
+  /** The newest run that was interrupted. */
+  private interrupted(): RunRecord | undefined {
+    let reader: StoreReader | null;
+    try {
+      reader = this.services.store.reader();
+      if (reader === null) return undefined;
+      const beingWritten = isBeingWritten(reader.path);
+      return reader.runs(0, RUNS_LOOKED_AT).find((run) => shownStatus(run, beingWritten) === 'interrupted');
+    } catch (error) {
+      // The Runs view says what is wrong with the store.
+      if (error instanceof C3Error) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether something was not said yet in this session; from now on it was. */
+  private isNew(what: string): boolean {
+    const kept = this.memory.get<unknown>(SAID_KEY);
+    const said = isRecord(kept) && kept['session'] === env.sessionId && Array.isArray(kept['said']) ? kept['said'].filter((one) => typeof one === 'string') : [];
+    if (said.includes(what)) return false;
+    void this.memory.update(SAID_KEY, { session: env.sessionId, said: [...said, what] });
+    return true;
+  }
+
+  private async offerResume(run: RunRecord): Promise<void> {
+    const resume = 'Resume';
+    const words = `Run "${run.title}" was interrupted at step ${String(run.steps)} of ${String(run.plannedSteps)}.`;
+    if ((await window.showWarningMessage(withoutLinks(words), resume)) === resume) await this.services.runs.resume(run.id);
+  }
+
+  private async offerAgain(job: UnstartedJob): Promise<void> {
+    const [again, forget] = ['Start again', 'Forget'];
+    const words = `"${job.title}" was queued and never started, because the engine ended before its turn.`;
+    const answer = await window.showWarningMessage(withoutLinks(words), again, forget);
+    if (answer === again) await this.services.runs.restart(job.id);
+    else if (answer === forget) await this.services.runs.cancel(job.id);
+  }
+}

@@ -1,0 +1,61 @@
+/** A run's plan as a document that is read beside its configuration: narrow, with the verdict first. */
+import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/models.ts';
+import { bytesWords } from '../../shared/text/sizes.ts';
+import { basisWords, spanWords } from '../../shared/text/times.ts';
+import { wrapped } from '../common/wrapped.ts';
+
+const WIDTH = 60;
+/** Characters of a sentence that is in sight where the configuration is beside it. */
+const NARROW = 40;
+const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', device: 'Device memory' };
+/** Characters of a role's name. */
+const ROLE = 20;
+
+/** @param name of the configuration's file */
+export function planReport(name: string, { memory, budget, seconds }: RunPlan): string {
+  const advice = memory.advice.flatMap((sentence, index) => wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${String(index + 1)}.`.padEnd(4) : '    '}${line}`));
+  return [
+    `C3 plan of ${name}`,
+    ...memory.totals.flatMap((total) => ['', ...memoryLines(memory, total)]),
+    ...(advice.length === 0 ? [] : ['', 'What to change, the most effective first', ...advice]),
+    '',
+    'Cost, at most',
+    ...costLines(budget),
+    '',
+    ...timeLines(seconds),
+    '',
+  ].join('\n');
+}
+
+function timeLines(seconds: RunPlan['seconds']): string[] {
+  if (seconds === null) return ['Time', '  not known before the run has shown its pace'];
+  const { value, low, high } = seconds;
+  return [`Time: about ${spanWords(value)}`, ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, NARROW).map((line) => `  ${line}`)];
+}
+
+function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fits }: MemoryTotal): string[] {
+  const verdict = fits === null ? '' : fits ? ': fits' : ': DOES NOT FIT';
+  const own = items.filter((item) => item.place === place).map((item) => [bytesWords(item.bytes), item.name] as const);
+  const width = Math.max(0, ...own.map(([size]) => size.length));
+  return [
+    `${PLACES[place]}${verdict}`,
+    `  at most ${bytesWords(bytes)} needed, ${available === null ? 'how much there is, is not known' : `${bytesWords(available)} there`}`,
+    ...own.map(([size, item]) => `  ${size.padStart(width)}  ${item}`),
+  ];
+}
+
+/** One line for each thing that is counted: roles can be many. */
+function costLines({ steps, evaluations, perStep, perEvaluation, total }: RunPlan['budget']): string[] {
+  const costs = [total, perStep, perEvaluation];
+  const line = (name: string, count: (cost: WorkCost) => number): string[] => [name, ...costs.map((cost) => count(cost).toLocaleString('en'))];
+  const table = [
+    ['', 'in all', 'a step', 'an evaluation'],
+    line('evaluator calls', ({ evaluatorCalls }) => evaluatorCalls),
+    ...Object.keys(total.decisions).map((role) => line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0)),
+    line('new tokens', ({ tokens }) => tokens),
+  ];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const counted = `${String(steps)} ${steps === 1 ? 'step' : 'steps'} and ${String(evaluations)} ${evaluations === 1 ? 'evaluation' : 'evaluations'}`;
+  const lines = table.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`);
+  return [...lines, `  In all: ${counted}`];
+}

@@ -1,0 +1,16 @@
+/** "Plan memory and budget": what a run of a configuration would need and cost, before it is started. */
+import { basename } from 'node:path';
+import { ProgressLocation, ViewColumn, window, type Uri } from 'vscode';
+import type { Engine } from '../engine/engine.ts';
+import { planReport } from './planReport.ts';
+import type { Reports } from '../common/reports.ts';
+
+/** @throws C3Error with one sentence where the configuration cannot be planned */
+export async function planRun(engine: Engine, reports: Reports, file: Uri): Promise<void> {
+  const name = basename(file.fsPath);
+  // Without its ending, by which the editor would take the plan for a configuration.
+  const title = `C3 plan of ${name.replace(/\.c3\.yaml$/u, '')}`;
+  const client = engine.client();
+  const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () => client.plan({ config: file.fsPath, overrides: [] }));
+  await reports.show(title, planReport(name, plan), ViewColumn.Beside);
+}

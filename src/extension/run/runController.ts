@@ -1,0 +1,197 @@
+/** The runs of the folder's engine as this window shows them, whoever asked for them: progress, cancel and a word at their end. */
+import { commands, EventEmitter, ProgressLocation, window, type CancellationToken } from 'vscode';
+import type { RunProgress, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
+import { errorOfFailure } from '../../shared/errors.ts';
+import { jobInProgress, queuedJobs, type JobList, type RunJob } from '../../shared/protocols/jobs.ts';
+import type { Interval, RunSummary } from '../../shared/records/records.ts';
+import { Disposables } from '../common/disposables.ts';
+import { NO_JOBS, type Engine } from '../engine/engine.ts';
+import type { Log } from '../common/log.ts';
+import { withoutLinks } from '../common/plainText.ts';
+import { report } from '../common/report.ts';
+import { overallPercent, progressWords } from '../sidebar/runWords.ts';
+import type { StoreAccess } from '../engine/storeAccess.ts';
+
+export class RunController {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<void>());
+  private readonly engine: Engine;
+  private readonly store: StoreAccess;
+  private readonly log: Log;
+  private list: JobList = NO_JOBS;
+  /** Newer than the list's word on the job that goes on. */
+  private latest: RunProgress | null = null;
+  private meanReturn: number | null = null;
+  /** Jobs whose end was told, or that had ended before this window looked. */
+  private readonly told = new Set<string>();
+  private seen = false;
+  readonly onDidChange = this.changed.event;
+
+  constructor(engine: Engine, store: StoreAccess, log: Log) {
+    this.engine = engine;
+    this.store = store;
+    this.log = log;
+    this.disposables.add(engine.onRunProgress((progress) => { this.progress(progress); }));
+    this.disposables.add(engine.onJobs((list) => { this.adopt(list); }));
+  }
+
+  /** Whether a run goes on. */
+  get running(): boolean {
+    return this.job !== null;
+  }
+
+  /** The job whose turn it is. */
+  get job(): RunJob | null {
+    return jobInProgress(this.list.jobs);
+  }
+
+  /** Runs that wait for their turn, in order. */
+  get queued(): readonly RunJob[] {
+    return queuedJobs(this.list.jobs);
+  }
+
+  /** Runs that were asked for and never began, because their engine ended. */
+  get unstarted(): JobList['unstarted'] {
+    return this.list.unstarted;
+  }
+
+  /** The newest word on the run that goes on; null before the first and when there is none. */
+  get current(): RunProgress | null {
+    return this.running ? this.latest : null;
+  }
+
+  /** Mean return of the last finished step of the run that goes on. */
+  get currentReturn(): number | null {
+    return this.running ? this.meanReturn : null;
+  }
+
+  /** Asks for a run and shows it to its end; while another one goes on it waits for its turn. */
+  start(params: StartRunParams): Promise<void> {
+    return this.follow(() => this.engine.client().startRun(params));
+  }
+
+  /** Takes a run of the store to its end, as `start` does with a new one. */
+  resume(run: string): Promise<void> {
+    return this.follow(() => this.engine.client().resumeRun({ run }));
+  }
+
+  /** Asks again for a run that never began. */
+  restart(job: string): Promise<void> {
+    return this.follow(() => this.engine.client().restartJob(job));
+  }
+
+  /** Cancels a run: the one that is named by its own id or its job's, else the one that goes on. What is stored stays. */
+  async cancel(name: string | undefined = this.job?.id): Promise<void> {
+    if (name === undefined) return;
+    const { cancelled } = await this.engine.client().cancelRun(name);
+    if (cancelled === null) void window.showInformationMessage('That run does not go on any more.');
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+
+  private async follow(ask: () => Promise<RunJob>): Promise<void> {
+    try {
+      const job = await ask();
+      const before = this.list.jobs.filter(({ id, state }) => id !== job.id && state !== 'finished');
+      if (job.state === 'queued' && before.length > 0) {
+        void window.showInformationMessage(withoutLinks(`"${job.title}" is queued: it starts after ${before.length === 1 ? `"${before[0]?.title ?? ''}"` : `${String(before.length)} other runs`}.`));
+      }
+      await this.show(job.id);
+    } catch (error) {
+      await report(error, this.log);
+    }
+  }
+
+  /** Shows a job's progress until it has ended, or the engine has. */
+  private show(id: string): Thenable<void> {
+    const options = { location: ProgressLocation.Notification, title: 'C3 run', cancellable: true };
+    return window.withProgress(options, (progress, token) => {
+      const listeners = new Disposables();
+      const ended = Promise.withResolvers<undefined>();
+      listeners.add(token.onCancellationRequested(() => {
+        progress.report({ message: 'cancelling' });
+        this.cancel(id).catch((error: unknown) => report(error, this.log));
+      }));
+      let shown = 0;
+      let met = false;
+      const draw = (): void => {
+        const job = this.list.jobs.find((one) => one.id === id);
+        met ||= job !== undefined;
+        if (job === undefined ? met : job.state === 'finished') {
+          ended.resolve(undefined);
+          return;
+        }
+        if (job === undefined || token.isCancellationRequested) return;
+        const { latest } = this;
+        if (job.state === 'queued' || job.waitingFor !== null || latest === null) {
+          progress.report({ message: job.waitingFor ?? (job.state === 'queued' ? `"${job.title}" waits for its turn` : 'starting') });
+          return;
+        }
+        // The editor only adds to the bar, and a stage may count anew (greedy, then sampled).
+        const percent = Math.max(shown, overallPercent(latest));
+        progress.report({ message: progressWords(latest), increment: percent - shown });
+        shown = percent;
+      };
+      listeners.add(this.onDidChange(draw));
+      draw();
+      return this.until(ended.promise, token).finally(() => { listeners.dispose(); });
+    });
+  }
+
+  /** A run that is cancelled leaves its notification at once; the status bar shows it until it has stopped. */
+  private async until(ended: Promise<undefined>, token: CancellationToken): Promise<void> {
+    const cancelled = new Promise<void>((resolve) => { token.onCancellationRequested(() => { resolve(); }); });
+    await Promise.race([ended, cancelled]);
+  }
+
+  private adopt(list: JobList): void {
+    const before = this.job;
+    this.list = list;
+    const { job } = this;
+    if (job === null || job.id !== before?.id) {
+      this.latest = job?.progress ?? null;
+      this.meanReturn = job?.meanReturn ?? null;
+    }
+    const ended = list.jobs.filter(({ id, state }) => state === 'finished' && !this.told.has(id));
+    for (const one of ended) {
+      this.told.add(one.id);
+      // What ended before this window looked is no news.
+      if (this.seen) void this.announce(one);
+    }
+    // A connection that ended says nothing of what its engine did.
+    this.seen = list !== NO_JOBS;
+    if (job === null) this.store.touch();
+    this.notify();
+  }
+
+  private progress(progress: RunProgress): void {
+    if (!this.running) return;
+    this.latest = progress;
+    this.meanReturn = progress.metrics?.meanReturn ?? this.meanReturn;
+    this.changed.fire();
+  }
+
+  private notify(): void {
+    void commands.executeCommand('setContext', 'c3.running', this.running);
+    void commands.executeCommand('setContext', 'c3.queued', this.queued.length > 0);
+    this.changed.fire();
+  }
+
+  private async announce({ outcome }: RunJob): Promise<void> {
+    if (outcome?.kind === 'done') await this.announceEnd(outcome.summary);
+    else if (outcome?.kind === 'failed') await report(errorOfFailure(outcome.message, outcome.failure), this.log);
+  }
+
+  private async announceEnd(summary: RunSummary): Promise<void> {
+    const open = 'Open run dashboard';
+    const { before, after } = summary.accuracy;
+    const change = before === null || after === null ? '' : `: accuracy ${percent(before)} before, ${percent(after)} after`;
+    if ((await window.showInformationMessage(`The run ended${change}.`, open)) === open) await commands.executeCommand('c3.openDashboard', summary.run);
+  }
+}
+
+function percent(interval: Interval): string {
+  return `${(100 * interval.value).toFixed(1)} %`;
+}

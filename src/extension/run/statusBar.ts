@@ -1,0 +1,32 @@
+/** The one status bar item: the stage of the run that goes on; a click opens the dashboard. */
+import { StatusBarAlignment, window } from 'vscode';
+import { Disposables } from '../common/disposables.ts';
+import type { RunController } from './runController.ts';
+import { remainingWords } from '../../shared/text/times.ts';
+import { stageWords } from '../sidebar/runWords.ts';
+
+/** Shows the item while a run goes on. */
+export function createStatusBar(runs: RunController): Disposables {
+  const disposables = new Disposables();
+  const item = disposables.add(window.createStatusBarItem('c3.run', StatusBarAlignment.Left, 10));
+  item.name = 'C3 run';
+  item.command = 'c3.openDashboard';
+  item.tooltip = 'Open the C3 run dashboard';
+  const draw = (): void => {
+    if (!runs.running) {
+      item.hide();
+      return;
+    }
+    const stage = runs.current === null ? 'starting' : stageWords(runs.current).toLowerCase();
+    const earned = runs.currentReturn === null ? '' : `, return ${runs.currentReturn.toFixed(2)}`;
+    const remaining = remainingWords(runs.current?.remainingSeconds ?? null);
+    const [queued, waitingFor] = [runs.queued.length, runs.job?.waitingFor ?? null];
+    const words = waitingFor === null ? `${stage}${earned}${remaining === '' ? '' : `, ${remaining}`}` : `w${waitingFor.slice(1)}`;
+    item.text = `$(loading~spin) C3: ${words}${queued === 0 ? '' : `, ${String(queued)} queued`}`;
+    item.tooltip = [`"${runs.job?.title ?? ''}" is running${waitingFor === null ? '' : `: ${waitingFor}`}`, ...runs.queued.map(({ title }) => `queued: "${title}"`), 'Click to open the run dashboard'].join('\n');
+    item.show();
+  };
+  disposables.add(runs.onDidChange(draw));
+  draw();
+  return disposables;
+}

@@ -1,0 +1,55 @@
+/** Links to runs and messages: made by "Copy link", opened by whoever has the same folder. */
+import { env, window, workspace, type Disposable, type ExtensionContext, type Uri } from 'vscode';
+import { C3Error } from '../../shared/errors.ts';
+import { linkText, NO_LINK, placeOf, readLink, wrongFolder, type Subject } from './links.ts';
+import { report } from '../common/report.ts';
+import type { Services } from '../services.ts';
+
+/** Shows what a link leads to. */
+export interface LinkViews {
+  openRun(run: string): void;
+  openMessage(message: number): void;
+}
+
+/** Opens links; one that is not ours, or leads elsewhere or nowhere, says so and does nothing else. */
+export function registerLinks(services: Services, views: LinkViews): Disposable {
+  return window.registerUriHandler({
+    handleUri: async (uri) => {
+      try {
+        const problem = follow(services, uri, views);
+        if (problem !== null) await window.showWarningMessage(problem);
+      } catch (error) {
+        await report(error, services.log);
+      }
+    },
+  });
+}
+
+/** @returns one sentence where the link could not be followed */
+function follow({ store }: Services, uri: Uri, views: LinkViews): string | null {
+  const link = readLink(uri);
+  if (link === null) return NO_LINK;
+  const wrong = wrongFolder(link.folder, openFolder());
+  if (wrong !== null) return wrong;
+  const reader = store.reader();
+  if (reader === null) return 'This link leads to a run, and there is none in this folder yet.';
+  const place = placeOf(reader, link.subject);
+  if (typeof place === 'string') return place;
+  if (place.message === null) views.openRun(place.run);
+  else views.openMessage(place.message);
+  return null;
+}
+
+/** Puts a link on the clipboard. */
+export async function copyLink(extension: ExtensionContext['extension'], subject: Subject): Promise<void> {
+  const folder = openFolder();
+  if (folder === null) throw new C3Error('input', 'A link names a folder, and none is open: open one first.');
+  await env.clipboard.writeText(`${env.uriScheme}://${extension.id}${linkText({ subject, folder })}`);
+  void window.setStatusBarMessage(`The link to this ${subject.kind} is on the clipboard.`, 5000);
+}
+
+/** The folder whose store is shown. */
+function openFolder(): string | null {
+  const folder = workspace.workspaceFolders?.[0];
+  return folder?.uri.scheme === 'file' ? folder.uri.fsPath : null;
+}

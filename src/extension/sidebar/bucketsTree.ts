@@ -1,0 +1,176 @@
+/** The tree view "Buckets": the contexts of one run where a choice was made, those that mattered most first. */
+import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type Memento, type TreeDataProvider, type TreeView } from 'vscode';
+import { C3Error } from '../../shared/errors.ts';
+import { ALL_BUCKETS, BUCKET_ORDERS, isBucketFilter, type BucketFilter, type BucketOrder } from '../../shared/records/rankings.ts';
+import type { BucketOrigin } from '../../shared/records/records.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { bucketsOf, type AlternativeNode, type BucketNode, type BucketsNode, type MoreBucketsNode } from './bucketsModel.ts';
+import { alternativeDescription, alternativeLabel, bucketDescription, bucketFilterWords, bucketLabel, bucketSpoken, bucketTooltip, creditWords, ORDERS } from './bucketWords.ts';
+import { Disposables } from '../common/disposables.ts';
+import { askForBuckets } from './filterBuckets.ts';
+import { Limits } from './runsModel.ts';
+import type { StoreAccess } from '../engine/storeAccess.ts';
+
+const ORDER_KEY = 'c3.bucketOrder';
+const FILTER_KEY = 'c3.bucketFilter';
+const RUN_KEY = 'c3.bucketRun';
+
+const ICONS: Readonly<Record<BucketOrigin, string>> = { training: 'layers', request: 'debug-restart', diagnostic: 'beaker' };
+
+export class BucketsTree implements TreeDataProvider<BucketsNode> {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<BucketsNode | undefined>());
+  private readonly store: StoreAccess;
+  private readonly memory: Memento;
+  private readonly view: TreeView<BucketsNode>;
+  private limits = new Limits();
+  private order: BucketOrder;
+  private filter: BucketFilter;
+  /** Null: the newest run. */
+  private run: string | null;
+  readonly onDidChangeTreeData = this.changed.event;
+
+  /** @param memory keeps the run, the order and the filter for the next window */
+  constructor(store: StoreAccess, memory: Memento) {
+    this.store = store;
+    this.memory = memory;
+    this.run = memory.get<string | null>(RUN_KEY, null);
+    this.order = BUCKET_ORDERS.find((known) => known === memory.get(ORDER_KEY)) ?? 'clearest';
+    const kept = memory.get<unknown>(FILTER_KEY);
+    this.filter = isBucketFilter(kept) ? kept : ALL_BUCKETS;
+    this.disposables.add(store.onDidChange(() => { this.changed.fire(undefined); }));
+    this.view = this.disposables.add(window.createTreeView('c3.buckets', { treeDataProvider: this, showCollapseAll: true }));
+  }
+
+  /** Shows the buckets of a run. */
+  show(run: string): void {
+    if (run === this.run) return;
+    this.run = run;
+    this.limits = new Limits();
+    void this.memory.update(RUN_KEY, run);
+    this.changed.fire(undefined);
+  }
+
+  /** Asks for the order of the buckets. */
+  async sort(): Promise<void> {
+    const items = BUCKET_ORDERS.map((order) => ({ ...ORDERS[order], description: order === this.order ? 'now' : '', order }));
+    const chosen = await window.showQuickPick(items, { title: 'Sort buckets', placeHolder: 'What comes first?' });
+    if (chosen === undefined || chosen.order === this.order) return;
+    this.order = chosen.order;
+    void this.memory.update(ORDER_KEY, chosen.order);
+    this.changed.fire(undefined);
+  }
+
+  /** Asks which buckets to show; the view follows while the question is open. */
+  async askForFilter(): Promise<void> {
+    const reader = this.store.reader();
+    const run = reader === null ? undefined : this.shown(reader);
+    if (reader === null || run === undefined) return;
+    const before = this.filter;
+    const chosen = await askForBuckets(reader.bucketKinds(run.id), before, (filter) => { this.apply(filter); });
+    this.apply(chosen ?? before);
+    void this.memory.update(FILTER_KEY, this.filter);
+  }
+
+  /** Shows every bucket of the run again. */
+  clearFilter(): void {
+    this.apply(ALL_BUCKETS);
+    void this.memory.update(FILTER_KEY, ALL_BUCKETS);
+  }
+
+  private apply(filter: BucketFilter): void {
+    this.filter = bucketFilterWords(filter) === '' ? ALL_BUCKETS : filter;
+    this.limits = new Limits();
+    this.changed.fire(undefined);
+  }
+
+  /** Shows more of the list that ends with this node. */
+  loadMore(node: MoreBucketsNode): void {
+    this.limits.grow(node.list);
+    this.changed.fire(node.parent ?? undefined);
+  }
+
+  getChildren(node?: BucketsNode): BucketsNode[] {
+    try {
+      const reader = this.store.reader();
+      const run = reader === null ? undefined : this.shown(reader);
+      const children = reader === null || run === undefined ? [] : bucketsOf(reader, run.id, this.order, node ?? null, this.limits, this.filter);
+      if (node === undefined) this.tell(run !== undefined && (children.length > 0 || (reader?.countBuckets({ run: run.id }) ?? 0) > 0), run?.title);
+      return [...children];
+    } catch (error) {
+      if (!(error instanceof C3Error)) throw error;
+      // The view "Runs" says what is wrong with the store.
+      if (node === undefined) this.tell(false, undefined);
+      return [];
+    }
+  }
+
+  getTreeItem(node: BucketsNode): TreeItem {
+    switch (node.kind) {
+      case 'bucket': return bucketItem(node);
+      case 'alternative': return alternativeItem(node);
+      case 'moreBuckets': return moreItem(node);
+    }
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+
+  /** The run chosen, if the store still has it; else the newest. */
+  private shown(reader: StoreReader): { readonly id: string; readonly title: string } | undefined {
+    if (this.run !== null) {
+      try {
+        return reader.run(this.run);
+      } catch (error) {
+        if (!(error instanceof C3Error) || error.kind !== 'input') throw error;
+      }
+    }
+    return reader.runs(0, 1)[0];
+  }
+
+  private tell(hasBuckets: boolean, title: string | undefined): void {
+    void commands.executeCommand('setContext', 'c3.noBuckets', !hasBuckets);
+    const filter = hasBuckets ? bucketFilterWords(this.filter) : '';
+    void commands.executeCommand('setContext', 'c3.bucketsFiltered', filter !== '');
+    // What is filtered for stands first: a narrow side bar cuts the end off.
+    this.view.description = title === undefined ? '' : [...(filter === '' ? [] : [filter]), title, ORDERS[this.order].label.toLowerCase()].join(' · ');
+  }
+}
+
+function bucketItem(node: BucketNode): TreeItem {
+  const { ranked, order } = node;
+  const item = new TreeItem(bucketLabel(ranked, order), ranked.message === null ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
+  item.id = node.id;
+  item.iconPath = new ThemeIcon(ICONS[ranked.origin]);
+  item.description = bucketDescription(ranked, order);
+  item.tooltip = bucketTooltip(ranked);
+  item.accessibilityInformation = { label: bucketSpoken(ranked, order) };
+  item.contextValue = ranked.message === null ? 'bucket empty' : 'bucket';
+  if (ranked.message !== null) item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
+  return item;
+}
+
+function alternativeItem(node: AlternativeNode): TreeItem {
+  const { alternative } = node;
+  const value = alternative.credit?.value ?? 0;
+  const item = new TreeItem(alternativeLabel(alternative), TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = value > 0 ? new ThemeIcon('arrow-up', new ThemeColor('charts.green')) : value < 0 ? new ThemeIcon('arrow-down', new ThemeColor('charts.red')) : new ThemeIcon('dash');
+  item.description = alternativeDescription(alternative);
+  item.tooltip = [alternative.text.slice(0, 1000), '', alternative.credit === null ? 'credit not measured' : creditWords(alternative.credit)].join('\n');
+  item.accessibilityInformation = { label: `${alternativeDescription(alternative)}; ${alternativeLabel(alternative)}` };
+  item.contextValue = 'alternative';
+  item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
+  return item;
+}
+
+function moreItem(node: MoreBucketsNode): TreeItem {
+  const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = new ThemeIcon('ellipsis');
+  item.description = `${String(node.left)} left`;
+  item.accessibilityInformation = { label: `Load more, ${String(node.left)} left` };
+  item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
+  return item;
+}

@@ -1,0 +1,46 @@
+/** Choosing a run where a command was not given one. */
+import { window, type QuickPickItem } from 'vscode';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { withoutIcons } from '../common/plainText.ts';
+import { childrenOf, Limits, resumableRuns, type RunsNode } from './runsModel.ts';
+import { runDescription } from './runWords.ts';
+
+interface NodeItem extends QuickPickItem {
+  readonly node: RunsNode;
+}
+
+/** A run; asked for only when there are several. Shows more of the list until something else than "Load more" is chosen. */
+export async function pickRun(reader: StoreReader, title: string): Promise<string | undefined> {
+  const limits = new Limits();
+  for (;;) {
+    const nodes = childrenOf(reader, null, limits);
+    const only = nodes[0];
+    if (nodes.length === 1 && only?.kind === 'run') return only.run.id;
+    const chosen = (await askFor(nodes, title))?.node;
+    if (chosen?.kind !== 'more') return chosen?.kind === 'run' ? chosen.run.id : undefined;
+    limits.grow(chosen.list);
+  }
+}
+
+/** A run that can be taken to its end; undefined too where there is none, which is said. */
+export async function pickResumable(reader: StoreReader, title: string): Promise<string | undefined> {
+  const nodes = resumableRuns(reader);
+  if (nodes.length === 0) {
+    void window.showInformationMessage('There is no run to resume: none was cancelled, failed or was interrupted.');
+    return undefined;
+  }
+  const node = nodes.length === 1 ? nodes[0] : (await askFor(nodes, title))?.node;
+  return node?.kind === 'run' ? node.run.id : undefined;
+}
+
+async function askFor(nodes: readonly RunsNode[], title: string): Promise<NodeItem | undefined> {
+  return window.showQuickPick<NodeItem>(nodes.flatMap(itemOf), { title, placeHolder: 'Which run?', matchOnDescription: true });
+}
+
+function itemOf(node: RunsNode): readonly NodeItem[] {
+  switch (node.kind) {
+    case 'run': return [{ label: withoutIcons(node.run.title), description: runDescription(node), node }];
+    case 'more': return [{ label: 'Load more', description: `${String(node.left)} left`, node }];
+    case 'round': case 'episode': case 'queued': return [];
+  }
+}

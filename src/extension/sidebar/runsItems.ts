@@ -1,0 +1,90 @@
+/** The items of the tree view "Runs": what is shown of a run, a round and an episode. */
+import { ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState } from 'vscode';
+import type { RunProgress } from '../../shared/protocols/engineProtocol.ts';
+import type { ShownStatus } from '../../shared/records/runStatus.ts';
+import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode, RunsNode } from './runsModel.ts';
+import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
+
+const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
+  running: new ThemeIcon('loading~spin'),
+  done: new ThemeIcon('pass', new ThemeColor('testing.iconPassed')),
+  cancelled: new ThemeIcon('circle-slash'),
+  failed: new ThemeIcon('error', new ThemeColor('testing.iconFailed')),
+  interrupted: new ThemeIcon('warning', new ThemeColor('list.warningForeground')),
+};
+
+/** How a node is shown. @param current the newest word on the run that goes on */
+export function itemOf(node: RunsNode, current: RunProgress | null): TreeItem {
+  switch (node.kind) {
+    case 'run': return runItem(node, current);
+    case 'queued': return queuedItem(node);
+    case 'round': return roundItem(node);
+    case 'episode': return episodeItem(node);
+    case 'more': return moreItem(node);
+  }
+}
+
+function runItem(node: RunNode, current: RunProgress | null): TreeItem {
+  const { run, status } = node;
+  const description = runDescription(node, current);
+  const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
+  item.id = node.id;
+  item.iconPath = RUN_ICONS[status];
+  item.description = description;
+  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
+  item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${description}` };
+  item.contextValue = `run ${status}`;
+  item.command = { command: 'c3.openEpisodes', title: 'Open episodes', arguments: [node] };
+  return item;
+}
+
+function queuedItem({ id, job }: QueuedNode): TreeItem {
+  const item = new TreeItem(job.title, TreeItemCollapsibleState.None);
+  item.id = id;
+  item.iconPath = new ThemeIcon('clock');
+  item.description = 'queued';
+  item.tooltip = `${job.title}\nqueued ${new Date(job.askedAt).toLocaleString()}: it starts when the runs before it have ended`;
+  item.accessibilityInformation = { label: `${job.title}, queued` };
+  item.contextValue = 'queued';
+  return item;
+}
+
+function roundItem(node: RoundNode): TreeItem {
+  const item = new TreeItem(node.label, node.episodes === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
+  item.id = node.id;
+  item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
+  item.description = roundDescription(node);
+  item.accessibilityInformation = { label: `${node.label}, ${roundDescription(node)}` };
+  item.contextValue = node.episodes === 0 ? 'round empty' : 'round';
+  return item;
+}
+
+function episodeItem(node: EpisodeNode): TreeItem {
+  const { episode } = node;
+  const item = new TreeItem(episodeLabel(episode), TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = episodeIcon(episode.return);
+  item.description = oneLine(node.text);
+  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
+  item.accessibilityInformation = { label: `${episodeReturn(episode.return)}: ${episodeLabel(episode)}` };
+  item.contextValue = 'episode';
+  item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
+  return item;
+}
+
+function episodeIcon(value: number | null): ThemeIcon {
+  if (value === null) return new ThemeIcon('circle-slash', new ThemeColor('disabledForeground'));
+  if (value >= 1) return new ThemeIcon('check', new ThemeColor('testing.iconPassed'));
+  if (value <= 0) return new ThemeIcon('close', new ThemeColor('testing.iconFailed'));
+  return new ThemeIcon('circle-outline');
+}
+
+function moreItem(node: MoreNode): TreeItem {
+  const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = new ThemeIcon('ellipsis');
+  item.description = `${String(node.left)} left`;
+  item.accessibilityInformation = { label: `Load more, ${String(node.left)} left` };
+  item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
+  return item;
+}

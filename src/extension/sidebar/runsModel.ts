@@ -1,0 +1,208 @@
+/** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
+import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../shared/records/evaluationRounds.ts';
+import type { RunJob } from '../../shared/protocols/jobs.ts';
+import type { Episode, Phase, RunRecord, Step } from '../../shared/records/records.ts';
+import { isResumable, shownStatus, type ShownStatus } from '../../shared/records/runStatus.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
+import { isBeingWritten } from '../engine/storeOwner.ts';
+
+/** Items shown at first, and added by each "Load more". */
+export const PAGE = 100;
+
+export interface RunNode {
+  readonly kind: 'run';
+  readonly id: string;
+  readonly run: RunRecord;
+  readonly status: ShownStatus;
+}
+
+/** A training step or an evaluation. */
+export interface RoundNode {
+  readonly kind: 'round';
+  readonly id: string;
+  readonly run: string;
+  readonly phase: Phase;
+  readonly iteration: number;
+  readonly label: string;
+  readonly episodes: number;
+  /** Null for an evaluation. */
+  readonly step: Step | null;
+}
+
+export interface EpisodeNode {
+  readonly kind: 'episode';
+  readonly id: string;
+  readonly episode: Episode;
+  /** The scored message: what tells the episodes of one question apart. */
+  readonly text: string;
+}
+
+export interface MoreNode {
+  readonly kind: 'more';
+  readonly id: string;
+  /** The list that grows. */
+  readonly list: string;
+  readonly parent: RunNode | RoundNode | null;
+  readonly left: number;
+}
+
+/** A run that waits for its turn: the store has nothing of it yet. */
+export interface QueuedNode {
+  readonly kind: 'queued';
+  readonly id: string;
+  readonly job: RunJob;
+}
+
+export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode | QueuedNode;
+
+/** The list at the top of the tree. */
+export const TOP = 'runs';
+
+type Reader = Pick<StoreReader, 'path' | 'run' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'evaluationNumbers' | 'message'>;
+
+/** How many items of each list are shown. */
+export class Limits {
+  private readonly limits = new Map<string, number>();
+
+  of(list: string): number {
+    return this.limits.get(list) ?? PAGE;
+  }
+
+  grow(list: string): void {
+    this.limits.set(list, this.of(list) + PAGE);
+  }
+
+  /** Shows at least the first so many, in whole pages. */
+  atLeast(list: string, items: number): void {
+    this.limits.set(list, Math.max(this.of(list), PAGE * Math.ceil(items / PAGE)));
+  }
+}
+
+/** The children of a node, or of the tree when it is null. @param filter which runs stand at the top */
+export function childrenOf(reader: Reader, node: RunsNode | null, limits: Limits, filter: RunsFilter = NO_FILTER): readonly RunsNode[] {
+  if (node === null) return runs(reader, limits, filter);
+  if (node.kind === 'run') return rounds(reader, node, limits);
+  if (node.kind === 'round') return episodes(reader, node, limits);
+  return [];
+}
+
+/** Runs that wait for their turn, the last of them first: above the runs that began before. A resumed run is listed already. */
+export function queuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
+  return jobs.filter(({ kind }) => kind === 'start').map((job): QueuedNode => ({ kind: 'queued', id: `queued:${job.id}`, job })).reverse();
+}
+
+/** Every run, newest first. */
+export function allRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
+  return runNodes(reader, reader.countRuns());
+}
+
+/** The run that a node is, or stands under. */
+export function runOfNode(node: RunsNode): string | undefined {
+  switch (node.kind) {
+    case 'run': return node.run.id;
+    case 'round': return node.run;
+    case 'episode': return node.episode.run;
+    case 'more': return node.parent === null ? undefined : runOfNode(node.parent);
+    case 'queued': return undefined;
+  }
+}
+
+function runs(reader: Reader, limits: Limits, filter: RunsFilter): readonly RunsNode[] {
+  if (isFiltering(filter)) {
+    const passing = allRuns(reader).filter((node) => passes(filter, node));
+    return withMore(passing.slice(0, limits.of(TOP)), TOP, null, passing.length);
+  }
+  return withMore(runNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
+}
+
+/** The node that a node stands under; undefined at the top. */
+export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
+  switch (node.kind) {
+    case 'run': case 'queued': return undefined;
+    case 'round': return runNode(reader, node.run);
+    case 'episode': return roundNode(reader, node.episode);
+    case 'more': return node.parent ?? undefined;
+  }
+}
+
+/**
+ * The node of a step or an evaluation; the lists above it are made long enough to hold it.
+ * @returns it with the filter under which the tree holds it: the one in force, or none where that leaves its run out
+ * @throws C3Error('input') for a run that is not there
+ */
+export function findRound(reader: Reader, round: Pick<Episode, 'run' | 'phase' | 'iteration'>, limits: Limits, filter: RunsFilter = NO_FILTER): { readonly node: RoundNode; readonly filter: RunsFilter } | undefined {
+  const run = runNode(reader, round.run);
+  const found = roundNode(reader, round);
+  if (found === undefined) return undefined;
+  for (let offset = 0, open = true; open; offset += PAGE) {
+    const page = reader.runs(offset, PAGE);
+    const place = page.findIndex(({ id }) => id === round.run);
+    if (place >= 0) limits.atLeast(TOP, offset + place + 1);
+    open = place < 0 && page.length === PAGE;
+  }
+  // Steps are numbered from 1 without gaps.
+  if (round.phase === 'train') limits.atLeast(run.id, round.iteration);
+  return { node: found, filter: passes(filter, run) ? filter : NO_FILTER };
+}
+
+function runNode(reader: Pick<Reader, 'path' | 'run'>, id: string): RunNode {
+  const run = reader.run(id);
+  return { kind: 'run', id: run.id, run, status: shownStatus(run, isBeingWritten(reader.path)) };
+}
+
+function roundNode(reader: Reader, { run, phase, iteration }: Pick<Episode, 'run' | 'phase' | 'iteration'>): RoundNode | undefined {
+  if (phase === 'train') {
+    const [step] = iteration < 1 ? [] : reader.steps(run, iteration - 1, 1);
+    return step?.iteration === iteration ? stepNode(run, step) : undefined;
+  }
+  const round = phase === 'evaluate' ? evaluationRound(iteration) : null;
+  return round === null ? undefined : evaluationNode(reader, run, round);
+}
+
+function stepNode(run: string, step: Step): RoundNode {
+  return { kind: 'round', id: `${run}/train/${String(step.iteration)}`, run, phase: 'train', iteration: step.iteration, label: `Step ${String(step.iteration)}`, episodes: step.episodes, step };
+}
+
+/** Undefined where nothing was evaluated. */
+function evaluationNode(reader: Pick<Reader, 'countEpisodes'>, run: string, round: EvaluationRound): RoundNode | undefined {
+  const { iteration } = round;
+  const episodes = reader.countEpisodes({ run, phase: 'evaluate', iteration });
+  return episodes === 0 ? undefined : { kind: 'round', id: `${run}/evaluate/${String(iteration)}`, run, phase: 'evaluate', iteration, label: evaluationTitle(round), episodes, step: null };
+}
+
+/** Every run that can be taken to its end, newest first. */
+export function resumableRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
+  return allRuns(reader).filter(({ status }) => isResumable(status));
+}
+
+function runNodes(reader: Pick<Reader, 'path' | 'runs'>, limit: number): readonly RunNode[] {
+  const beingWritten = isBeingWritten(reader.path);
+  return reader.runs(0, limit).map((run) => ({ kind: 'run', id: run.id, run, status: shownStatus(run, beingWritten) }));
+}
+
+function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNode[] {
+  const run = node.run.id;
+  const known = roundsInOrder(reader.evaluationNumbers(run));
+  const evaluations = (which: (round: EvaluationRound) => boolean): readonly RoundNode[] =>
+    known.filter(which).flatMap((round) => evaluationNode(reader, run, round) ?? []);
+  const steps = reader.steps(run, 0, limits.of(node.id)).map((step) => stepNode(run, step));
+  const [last] = withMore(steps, node.id, node, reader.countSteps(run)).slice(steps.length);
+  return [
+    ...evaluations(({ stage }) => stage === 'before'),
+    ...steps.flatMap((step) => [step, ...evaluations((round) => round.stage === 'during' && round.step === step.iteration)]),
+    ...(last === undefined ? [] : [last]),
+    ...evaluations(({ stage }) => stage === 'after'),
+  ];
+}
+
+function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
+  const { run, phase, iteration } = node;
+  const shown = reader.episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode, text: reader.message(episode.leaf).text }));
+  return withMore(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));
+}
+
+function withMore(shown: readonly RunsNode[], list: string, parent: RunNode | RoundNode | null, total: number): readonly RunsNode[] {
+  const left = total - shown.length;
+  return left <= 0 ? shown : [...shown, { kind: 'more', id: `${list}/more`, list, parent, left }];
+}

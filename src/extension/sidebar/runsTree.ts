@@ -1,0 +1,204 @@
+/** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
+import { setTimeout } from 'node:timers/promises';
+import { commands, EventEmitter, window, type Memento, type TreeDataProvider, type TreeItem, type TreeView } from 'vscode';
+import { C3Error } from '../../shared/errors.ts';
+import type { Phase } from '../../shared/records/records.ts';
+import { OlderStoreError } from '../../store/read/reader.ts';
+import { Disposables } from '../common/disposables.ts';
+import { askForFilter } from './filterRuns.ts';
+import type { Log } from '../common/log.ts';
+import type { RunController } from '../run/runController.ts';
+import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
+import { allRuns, childrenOf, findRound, Limits, parentOf, queuedNodes, runOfNode, TOP, type MoreNode, type RunNode, type RunsNode } from './runsModel.ts';
+import { itemOf } from './runsItems.ts';
+import { runDescription } from './runWords.ts';
+import { StoreExaminedError, type StoreAccess } from '../engine/storeAccess.ts';
+
+/** Milliseconds before each time that the editor is asked to open a run. */
+const EXPAND_PAUSES = [0, 400, 1_200];
+
+/** Where the workspace keeps the filter. */
+const FILTER_KEY = 'c3.runsFilter';
+
+export class RunsTree implements TreeDataProvider<RunsNode> {
+  private readonly disposables = new Disposables();
+  private readonly changed = this.disposables.add(new EventEmitter<RunsNode | undefined>());
+  private readonly store: StoreAccess;
+  private readonly running: RunController;
+  private readonly log: Log;
+  private readonly limits = new Limits();
+  private readonly view: TreeView<RunsNode>;
+  private readonly memory: Memento;
+  private readonly chosen = this.disposables.add(new EventEmitter<string>());
+  /** Ids of the nodes that were opened in this window and are open still. */
+  private readonly expanded = new Set<string>();
+  private problem: string | null = null;
+  /** The item of the run that goes on, with the words that it was last shown with. */
+  private live: { readonly node: RunNode; words: string } | null = null;
+  /** The jobs that were last shown as queued. */
+  private queue = '';
+  /** Every list that the editor holds, by the id of its parent: what its items were last drawn with. */
+  private readonly drawn = new Map<string, { readonly node: RunsNode | undefined; readonly words: string }>();
+  private filter: RunsFilter;
+  /** Names the run of an item that was selected. */
+  readonly onDidChooseRun = this.chosen.event;
+  readonly onDidChangeTreeData = this.changed.event;
+
+  /** @param memory keeps the filter for the next window */
+  constructor(store: StoreAccess, running: RunController, log: Log, memory: Memento) {
+    this.store = store;
+    this.running = running;
+    this.log = log;
+    this.memory = memory;
+    const kept = memory.get<unknown>(FILTER_KEY);
+    this.filter = isRunsFilter(kept) ? kept : NO_FILTER;
+    this.disposables.add(store.onDidChange(() => { this.storeChanged(); }));
+    this.disposables.add(running.onDidChange(() => { this.follow(); }));
+    this.view = this.disposables.add(window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }));
+    this.disposables.add(this.view.onDidExpandElement(({ element }) => { this.expanded.add(element.id); }));
+    this.disposables.add(this.view.onDidCollapseElement(({ element }) => { this.expanded.delete(element.id); }));
+    this.disposables.add(this.view.onDidChangeSelection(({ selection: [node] }) => {
+      const run = node === undefined ? undefined : runOfNode(node);
+      if (run !== undefined) this.chosen.fire(run);
+    }));
+  }
+
+  /** Asks which runs to show; the tree follows while the question is open. */
+  async askForFilter(): Promise<void> {
+    const reader = this.store.reader();
+    if (reader === null) return;
+    const before = this.filter;
+    const chosen = await askForFilter(allRuns(reader), before, (filter) => { this.apply(filter); });
+    this.apply(chosen ?? before);
+    void this.memory.update(FILTER_KEY, this.filter);
+  }
+
+  /** Shows every run again. */
+  clearFilter(): void {
+    this.apply(NO_FILTER);
+    void this.memory.update(FILTER_KEY, NO_FILTER);
+  }
+
+  private apply(filter: RunsFilter): void {
+    this.filter = filter;
+    this.refresh();
+  }
+
+  refresh(): void {
+    this.drawn.clear();
+    this.changed.fire(undefined);
+  }
+
+  /** Draws anew only the lists that hold something else now: a row that is drawn anew takes the click that was on its way to it. */
+  private storeChanged(): void {
+    const isSame = ({ node, words }: { readonly node: RunsNode | undefined; readonly words: string }): boolean => this.read(node).words === words;
+    const top = this.drawn.get(TOP);
+    if (top === undefined || !isSame(top)) {
+      this.refresh();
+      return;
+    }
+    for (const list of this.drawn.values()) if (list !== top && !isSame(list)) this.changed.fire(list.node);
+  }
+
+  /** Shows more of the list that ends with this node. */
+  loadMore(node: MoreNode): void {
+    this.limits.grow(node.list);
+    this.changed.fire(node.parent ?? undefined);
+  }
+
+  getChildren(node?: RunsNode): RunsNode[] {
+    const { children, hasRuns, error, words } = this.read(node);
+    this.drawn.set(node?.id ?? TOP, { node, words });
+    if (node === undefined) this.tell(hasRuns, error);
+    return [...children];
+  }
+
+  /** The items of a list as the store has them now, and all that is shown and known of them as one text. */
+  private read(node: RunsNode | undefined): { readonly children: readonly RunsNode[]; readonly hasRuns: boolean; readonly error: C3Error | null; readonly words: string } {
+    try {
+      const reader = this.store.reader();
+      const stored = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
+      const children = node === undefined ? [...queuedNodes(this.running.queued), ...stored] : stored;
+      const hasRuns = children.length > 0 || (reader?.countRuns() ?? 0) > 0;
+      // What remains of a run changes all the time, and its own item follows that.
+      const items = children.map((child) => itemOf(child, null));
+      return { children, hasRuns, error: null, words: JSON.stringify([hasRuns, items]) };
+    } catch (error) {
+      if (!(error instanceof C3Error)) throw error;
+      return { children: [], hasRuns: false, error, words: error.message };
+    }
+  }
+
+  getParent(node: RunsNode): RunsNode | undefined {
+    const reader = this.store.reader();
+    return reader === null ? undefined : parentOf(reader, node);
+  }
+
+  /** Selects a step or an evaluation, with its episodes open below it, and gives it the focus; a filter that hides its run goes. @throws C3Error where it is not in the store */
+  async showRound(run: string, phase: Phase, iteration: number): Promise<void> {
+    const reader = this.store.reader();
+    const found = reader === null ? undefined : findRound(reader, { run, phase, iteration }, this.limits, this.filter);
+    if (found === undefined) throw new C3Error('input', `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${String(iteration)} of run ${run}: refresh the Runs view.`);
+    if (found.filter === this.filter) this.refresh();
+    else {
+      this.clearFilter();
+      void window.setStatusBarMessage('The filter of the Runs view was cleared: it hid this run.', 10_000);
+    }
+    await this.view.reveal(found.node, { select: true, focus: true, expand: true });
+  }
+
+  /** The run that is selected in the list, or that a selected item belongs to. */
+  get selectedRun(): string | undefined {
+    const [node] = this.view.selection;
+    return node === undefined ? undefined : runOfNode(node);
+  }
+
+  /** Shows what a run holds below it. The editor drops this while it draws the list anew, so it is asked again until the run is open. */
+  async expand(node: RunNode): Promise<void> {
+    for (const pause of EXPAND_PAUSES) {
+      await setTimeout(pause);
+      if (this.expanded.has(node.id)) return;
+      await this.view.reveal(node, { select: false, focus: false, expand: true });
+    }
+  }
+
+  getTreeItem(node: RunsNode): TreeItem {
+    const { current } = this.running;
+    if (node.kind === 'run' && node.status === 'running') this.live = { node, words: runDescription(node, current) };
+    return itemOf(node, current);
+  }
+
+  /** Draws the item of the run that goes on again where its words have changed; the rest of the tree follows the store. */
+  private follow(): void {
+    const queue = this.running.queued.map(({ id }) => id).join(' ');
+    if (queue !== this.queue) {
+      this.queue = queue;
+      this.refresh();
+    }
+    const { live, running: { current } } = this;
+    if (live === null || live.node.run.id !== current?.run) return;
+    const words = runDescription(live.node, current);
+    if (words === live.words) return;
+    live.words = words;
+    this.changed.fire(live.node);
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+
+  /** Lets the welcome text and the palette know what there is; a broken store is told in the view and logged once. */
+  private tell(hasRuns: boolean, error: C3Error | null): void {
+    const problem = error?.message ?? null;
+    void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
+    void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
+    void commands.executeCommand('setContext', 'c3.storeOlder', error instanceof OlderStoreError);
+    if (problem !== null && problem !== this.problem && !(error instanceof StoreExaminedError)) this.log.error(problem);
+    this.problem = problem;
+    const filtering = hasRuns && isFiltering(this.filter);
+    void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);
+    this.view.description = filtering ? filterWords(this.filter) : '';
+    // A message stands in the place of the welcome text, which has a button for this.
+    this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
+  }
+}

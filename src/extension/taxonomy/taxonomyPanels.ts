@@ -1,0 +1,64 @@
+/** The failure taxonomy panels, one for each run. */
+import { ViewColumn, window, type WebviewPanel } from 'vscode';
+import { C3Error } from '../../shared/errors.ts';
+import { isTaxonomyState, isTaxonomyToHost, type TaxonomyFromHost, type TaxonomyToHost } from '../../shared/protocols/taxonomyProtocol.ts';
+import type { Services } from '../services.ts';
+import { TaxonomySession } from './taxonomySession.ts';
+import { webviewFolder, WebviewDoor } from '../webview/webviewDoor.ts';
+
+export const TAXONOMY_VIEW = 'c3.taxonomy';
+
+export class TaxonomyPanels {
+  private readonly services: Services;
+  private readonly openMessage: (message: number) => void;
+  private readonly panels = new Map<string, WebviewPanel>();
+
+  /** @param openMessage shows a case in its transcript */
+  constructor(services: Services, openMessage: (message: number) => void) {
+    this.services = services;
+    this.openMessage = openMessage;
+  }
+
+  /** Shows the taxonomy of a run. */
+  open(run: string): void {
+    const present = this.panels.get(run);
+    if (present !== undefined) {
+      present.reveal();
+      return;
+    }
+    const panel = window.createWebviewPanel(TAXONOMY_VIEW, 'Failure taxonomy', ViewColumn.Active, {
+      enableScripts: true,
+      localResourceRoots: [webviewFolder(this.services.extensionUri)],
+    });
+    this.adopt(panel, run);
+  }
+
+  /** Brings a panel back after a reload; one whose state cannot be read is closed. */
+  restore(panel: WebviewPanel, state: unknown): void {
+    if (isTaxonomyState(state)) this.adopt(panel, state.run);
+    else panel.dispose();
+  }
+
+  private adopt(panel: WebviewPanel, run: string): void {
+    const { services } = this;
+    this.panels.set(run, panel);
+    const session = new TaxonomySession(run, {
+      engine: () => services.engine.client(),
+      reader: () => {
+        const reader = services.store.reader();
+        if (reader === null) throw new C3Error('store', 'The store of this run is gone: open the taxonomy from the Runs view.');
+        return reader;
+      },
+      thresholds: services.thresholds,
+      post: (message) => { door.post(message); },
+      openMessage: this.openMessage,
+      failed: (message) => { services.log.error(message); },
+    });
+    const door = new WebviewDoor<TaxonomyToHost, TaxonomyFromHost>(panel, 'taxonomy', services, isTaxonomyToHost, (message) => { void session.receive(message); });
+    const changes = services.store.onDidChange(() => { if (door.open) session.storeChanged(); });
+    panel.onDidDispose(() => {
+      changes.dispose();
+      this.panels.delete(run);
+    });
+  }
+}

@@ -1,0 +1,73 @@
+/** "Find message": searches the text of every stored message, and the questions, while the user types. */
+import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
+import { messageOf } from '../../shared/errors.ts';
+import type { Message } from '../../shared/records/records.ts';
+import type { FoundQuestion, StoreReader } from '../../store/read/reader.ts';
+import { withoutIcons } from '../common/plainText.ts';
+import { Throttle } from '../common/throttle.ts';
+import { oneLine } from '../sidebar/runWords.ts';
+
+const SHOWN = 100;
+const SHOWN_QUESTIONS = 20;
+const SEARCH_MILLISECONDS = 150;
+
+interface MessageItem extends QuickPickItem {
+  /** Null for a line between groups. */
+  readonly message: number | null;
+}
+
+/** The message that the user chose; undefined when the search was left. */
+export function findMessage(reader: StoreReader): Promise<number | undefined> {
+  const pick = window.createQuickPick<MessageItem>();
+  pick.title = 'Find message';
+  pick.placeholder = 'Words of the message or of the question';
+  pick.matchOnDescription = true;
+  // The words that are looked for may be copied from elsewhere in the window.
+  pick.ignoreFocusOut = true;
+  const search = new Throttle(SEARCH_MILLISECONDS, () => {
+    try {
+      const { total, more, messages } = reader.searchMessages({ query: pick.value, offset: 0, limit: SHOWN });
+      const questions = reader.searchQuestions({ query: pick.value, limit: SHOWN_QUESTIONS });
+      pick.items = [...groupOf('questions', questions.map(questionItem)), ...groupOf('messages', messages.map(itemOf))];
+      const shown = total > SHOWN ? `, the ${more ? 'newest' : 'best'} ${String(SHOWN)} shown` : '';
+      pick.title = pick.value.trim() === '' ? 'Find message' : `Find message: ${more ? 'more than ' : ''}${String(total)} found${shown}${questionWords(questions.length)}`;
+    } catch (error) {
+      pick.title = messageOf(error);
+    }
+  });
+  return new Promise((resolve) => {
+    pick.onDidChangeValue(() => { search.trigger(); });
+    pick.onDidAccept(() => {
+      resolve(pick.selectedItems[0]?.message ?? undefined);
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      resolve(undefined);
+      search.dispose();
+      pick.dispose();
+    });
+    pick.show();
+  });
+}
+
+/** Of more than are shown, as many are said to be there. */
+function questionWords(count: number): string {
+  if (count === 0) return '';
+  return `; in ${count === SHOWN_QUESTIONS ? 'at least ' : ''}${count === 1 ? '1 question' : `${String(count)} questions`}`;
+}
+
+/** Entries under a line that says what they are. */
+function groupOf(label: string, items: readonly MessageItem[]): MessageItem[] {
+  return items.length === 0 ? [] : [{ label, kind: QuickPickItemKind.Separator, message: null }, ...items];
+}
+
+function questionItem({ run, phase, iteration, question, message }: FoundQuestion): MessageItem {
+  const label = withoutIcons(oneLine(question));
+  return { label, detail: `${withoutIcons(run)}, ${phase} ${String(iteration)}`, alwaysShow: true, message };
+}
+
+function itemOf(message: Message): MessageItem {
+  const round = `${message.phase} ${String(message.iteration)}`;
+  // The store has matched already; the editor must not sift once more by the label.
+  return { label: withoutIcons(message.eventType), description: withoutIcons(oneLine(message.text)), detail: `${withoutIcons(message.run)}, ${round}`, alwaysShow: true, message: message.id };
+}

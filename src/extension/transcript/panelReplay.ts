@@ -1,0 +1,82 @@
+/** The replay that a transcript panel asked for last: started, watched, cancelled. */
+import { CancellationTokenSource } from 'vscode';
+import { AS_RECORDED } from '../../shared/records/continuation.ts';
+import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
+import type { ReplayResult } from '../../shared/records/settle.ts';
+import type { ReplayState } from '../../shared/protocols/transcriptProtocol.ts';
+import type { Disposable } from '../common/disposables.ts';
+import type { Services } from '../services.ts';
+
+export class PanelReplay implements Disposable {
+  private readonly services: Pick<Services, 'engine' | 'log' | 'store'>;
+  private readonly changed: (state: ReplayState) => void;
+  private readonly watching: Disposable;
+  private current: ReplayState | null = null;
+  private cancellation: CancellationTokenSource | null = null;
+
+  /** @param changed hears how far it is */
+  constructor(services: Pick<Services, 'engine' | 'log' | 'store'>, changed: (state: ReplayState) => void) {
+    this.services = services;
+    this.changed = changed;
+    this.watching = services.engine.onReplayProgress(({ message, bucket, done, total }) => {
+      if (this.current?.status === 'running' && message === this.current.message) this.set({ ...this.current, bucket, done, total });
+    });
+  }
+
+  /** What goes on, or went on last; null before the first. */
+  get state(): ReplayState | null {
+    return this.current;
+  }
+
+  /** Starts a replay, unless one goes on. @throws where there is no engine to ask */
+  start(params: ReplayParams): void {
+    if (this.current?.status === 'running') return;
+    const client = this.services.engine.client();
+    const cancellation = new CancellationTokenSource();
+    this.cancellation = cancellation;
+    const settle = params.settle === undefined ? null : { most: params.settle.replays, spent: null };
+    this.set({ message: params.message, status: 'running', bucket: null, done: 0, total: 0, error: null, settle });
+    client.replay(params, cancellation.token).then(
+      // Cancelled while the proof was made, it answers with all that was replayed.
+      (bucket) => { this.end(cancellation.token.isCancellationRequested ? 'cancelled' : 'done', bucket, null); },
+      (error: unknown) => {
+        if (error instanceof CancelledError) this.end('cancelled', null, null);
+        else {
+          this.services.log.error(messageOf(error));
+          this.end('failed', null, messageOf(error));
+        }
+      },
+    );
+  }
+
+  /** Replays a message in pairs until its credit is decided, with at most so many replays. */
+  settle(message: number, replays: number): void {
+    this.start({ message, alternatives: 0, replays: 1, text: null, independent: false, continuation: AS_RECORDED, settle: { replays } });
+  }
+
+  /** Stops what goes on; what arrived is kept. */
+  cancel(): void {
+    this.cancellation?.cancel();
+  }
+
+  dispose(): void {
+    this.cancel();
+    this.watching.dispose();
+  }
+
+  private end(status: 'done' | 'cancelled' | 'failed', bucket: ReplayResult | null, error: string | null): void {
+    this.cancellation?.dispose();
+    this.cancellation = null;
+    if (this.current === null) return;
+    const { settle } = this.current;
+    const spent = settle === null ? null : { ...settle, spent: bucket?.spent ?? null };
+    this.set({ ...this.current, status, bucket: bucket ?? this.current.bucket, error, settle: spent });
+    this.services.store.touch();
+  }
+
+  private set(state: ReplayState): void {
+    this.current = state;
+    this.changed(state);
+  }
+}

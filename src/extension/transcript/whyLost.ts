@@ -1,0 +1,62 @@
+/** Why an episode was lost, read from the store. */
+import type { Headline } from '../../shared/credit/headline.ts';
+import type { Alternative, Message } from '../../shared/records/records.ts';
+import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../shared/transcript/whyLost.ts';
+import { beginning } from '../../shared/text/visible.ts';
+import { DIFF_LIMIT } from '../../shared/transcript/wordDiff.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+
+type Reader = Pick<StoreReader, 'chain' | 'children' | 'bucketsFor'>;
+
+/** Longer episodes are cut: a transcript may be one chain without end. */
+const MOST_MESSAGES = 1_000;
+/** Alternatives looked through in each bucket. */
+const MOST_ALTERNATIVES = 1_000;
+
+/**
+ * The summary of the episode that a message is part of; of several, the one that returned least, the first of them.
+ * @returns null where that episode was not lost, or not scored
+ */
+export function whyLost(reader: Reader, id: number): WhyLost | null {
+  const messages = episodeThrough(reader, id);
+  const end = messages.at(-1);
+  if (end === undefined || end.return === null || end.return >= 1) return null;
+  const found = decisiveOf(messages);
+  const { id: leaf, return: value } = end;
+  if (found === null) return { leaf, return: value, decided: false, decisive: null, best: null };
+  const { message, decided } = found;
+  const decisive = ofMessage(message);
+  const best = decisive === null ? null : bestOf({ text: message.text, credit: decisive.credit }, alternativesOf(reader, message));
+  return { leaf, return: value, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
+}
+
+function episodeThrough(reader: Reader, id: number): readonly Message[] {
+  const messages = [...reader.chain(id)];
+  for (let last = messages.at(-1); last !== undefined && messages.length < MOST_MESSAGES;) {
+    const { phase, iteration } = last;
+    const below = reader.children(last.id).filter((child) => child.phase === phase && child.iteration === iteration);
+    last = below.reduce<Message | undefined>((least, child) => ((child.return ?? Infinity) < (least?.return ?? Infinity) ? child : least), below[0]);
+    if (last !== undefined) messages.push(last);
+  }
+  return messages;
+}
+
+/** What was sampled or typed in the place of a message, and continued as it was. */
+function alternativesOf(reader: Reader, { id }: Message): readonly Alternative[] {
+  const buckets = reader.bucketsFor(id, MOST_ALTERNATIVES).filter(({ continuation }) => continuation === null);
+  return buckets.flatMap(({ alternatives }) => alternatives);
+}
+
+function ofMessage({ id, eventType, turn, text, finish, return: value, credit }: Message): WhyMessage | null {
+  return credit === null ? null : part({ message: id, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
+}
+
+function ofAlternative({ decision, text, finish, returns, credit }: Alternative, { eventType, turn }: Message): WhyMessage | null {
+  const scored = returns.filter((value) => value !== null);
+  const value = scored.length === 0 ? null : scored.reduce((sum, one) => sum + one, 0) / scored.length;
+  return credit === null ? null : part({ message: decision, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
+}
+
+function part(message: WhyMessage & { readonly credit: Headline }): WhyMessage {
+  return { ...message, text: beginning(message.text, DIFF_LIMIT) };
+}

@@ -1,0 +1,77 @@
+/** The door between a panel and its web page: typed both ways, checked on the way in, open only while the page listens. */
+import { Uri, type WebviewPanel } from 'vscode';
+import type { Guard } from '../../shared/guard.ts';
+import { Disposables } from '../common/disposables.ts';
+import type { Log } from '../common/log.ts';
+import { Newest } from './newest.ts';
+import { webviewPage } from './webviewPage.ts';
+
+export type PanelName = 'transcript' | 'taxonomy' | 'dashboard' | 'model' | 'episodes' | 'runs';
+
+/** What every panel needs to know of the extension. */
+export interface DoorContext {
+  readonly extensionUri: Uri;
+  readonly log: Log;
+}
+
+export class WebviewDoor<ToHost extends { readonly type: string }, FromHost extends { readonly type: string }> {
+  readonly panel: WebviewPanel;
+  private readonly disposables = new Disposables();
+  /** A page listens from its "ready" until it is hidden: the editor then throws it away and loads it anew when shown again. */
+  private listening = false;
+  private readonly newest = new Newest<FromHost>((message) => (this.listening ? this.panel.webview.postMessage(message) : Promise.resolve(false)));
+
+  /**
+   * Loads the page. The page's first message is "ready", which the panel answers with all that it has to show; so nothing needs
+   * to be kept for a page that does not listen.
+   */
+  constructor(panel: WebviewPanel, name: PanelName, context: DoorContext, guard: Guard<ToHost>, receive: (message: ToHost) => void) {
+    this.panel = panel;
+    const folder = webviewFolder(context.extensionUri);
+    const { webview } = panel;
+    webview.options = { enableScripts: true, localResourceRoots: [folder] };
+    this.disposables.add(
+      webview.onDidReceiveMessage((message: unknown) => {
+        if (!guard(message)) {
+          context.log.error(`${name}: a message of the panel was refused because it does not follow the protocol`);
+          return;
+        }
+        if (message.type === 'ready') {
+          // A page that was thrown away never tells that something arrived.
+          if (!this.listening) this.newest.forget();
+          this.listening = true;
+        }
+        receive(message);
+      }),
+    );
+    this.disposables.add(panel.onDidChangeViewState(() => { if (!panel.visible) this.listening = false; }));
+    this.disposables.add(panel.onDidDispose(() => { this.listening = false; this.disposables.dispose(); }));
+    panel.iconPath = { light: Uri.joinPath(context.extensionUri, 'media', 'tab-light.svg'), dark: Uri.joinPath(context.extensionUri, 'media', 'tab-dark.svg') };
+    webview.html = webviewPage({
+      title: panel.title,
+      cspSource: webview.cspSource,
+      script: webview.asWebviewUri(Uri.joinPath(folder, `${name}.js`)).toString(),
+      style: webview.asWebviewUri(Uri.joinPath(folder, `${name}.css`)).toString(),
+    });
+  }
+
+  /** Whether the page is there to be told; a hidden one gets everything with its next "ready". */
+  get open(): boolean {
+    return this.listening;
+  }
+
+  /** Tells the page, when it listens. */
+  post(message: FromHost): void {
+    if (this.listening) void this.panel.webview.postMessage(message);
+  }
+
+  /** Tells the page what makes earlier messages of its type stale. */
+  postNewest(message: FromHost): void {
+    if (this.listening) this.newest.tell(message);
+  }
+}
+
+/** Where the bundles of the panels lie; nothing else can be loaded by them. */
+export function webviewFolder(extensionUri: Uri): Uri {
+  return Uri.joinPath(extensionUri, 'dist', 'webview');
+}

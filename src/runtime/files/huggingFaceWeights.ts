@@ -1,0 +1,149 @@
+/** The weights of a model folder: one safetensors file, or several with an index that says which tensor is where. */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { readModelFile } from './modelFile.ts';
+import { SafetensorsFile, type OnPart, type TensorTarget } from './safetensorsFile.ts';
+
+export const WEIGHTS_FILE = 'model.safetensors';
+export const INDEX_FILE = 'model.safetensors.index.json';
+
+/** An index is text, one short line for each tensor: 10 MB for the largest mixtures of experts. */
+export const MAX_INDEX_BYTES = 32 * 1024 * 1024;
+/** Files that an index may name; the largest published models have some hundred. */
+const MAX_SHARDS = 4096;
+const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+/** A shard lies beside its index. */
+const SHARD_NAME = /^[\w.-]+\.safetensors$/;
+/** Tables of rotary frequencies that older versions of Transformers stored; they follow from the configuration. */
+const DERIVED = /(^|\.)inv_freq$/;
+
+/** Told how far reading is: never less than before, and at the end all. */
+export type OnLoadProgress = (bytesDone: number, bytesTotal: number) => void;
+
+/** Who follows the reading. */
+export interface Reading {
+  /** Told each part of a target as soon as it is filled; what it throws ends the reading. */
+  readonly onPart?: OnPart | undefined;
+  /** Told about ten times a second. */
+  readonly onProgress?: OnLoadProgress | undefined;
+}
+
+/** Milliseconds between two reports of progress. */
+const PACE = 100;
+
+/**
+ * Reads every target from the weights of a folder.
+ * @param ignored a tensor that the architecture has no use for
+ * @throws C3Error('model') naming file and tensor: files or tensors that are missing, damaged or of another shape, or belong to another architecture
+ */
+export async function readWeights(folder: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean, reading: Reading = {}): Promise<void> {
+  const single = join(folder, WEIGHTS_FILE);
+  const indexPath = join(folder, INDEX_FILE);
+  const singleBytes = await sizeOf(single);
+  if (singleBytes !== null || (await sizeOf(indexPath)) === null) {
+    const progress = new FileProgress(singleBytes ?? 0, reading);
+    await readTensors(single, targets, ignored, progress.onPart);
+    progress.fileDone(singleBytes ?? 0);
+    return;
+  }
+  const places = await readIndex(indexPath);
+  const known = new Set(targets.map(({ name }) => name));
+  const surplus = Object.keys(places).find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
+  if (surplus !== undefined) throw unexpected(indexPath, surplus);
+  const shards = Map.groupBy(targets, ({ name }) => {
+    const shard = Object.hasOwn(places, name) ? places[name] : undefined;
+    if (shard === undefined) throw new C3Error('model', `${indexPath} names no file for tensor ${name}; the weights do not belong to this config.json.`);
+    if (!SHARD_NAME.test(shard)) throw new C3Error('model', `${indexPath} gives tensor ${name} a place that is no file beside it: ${shown(shard)}; copy the weights again from their source.`);
+    return shard;
+  });
+  // A missing file is named before gigabytes of the others are read.
+  const sizes = new Map<string, number>();
+  for (const [shard, [first]] of shards) {
+    const size = await sizeOf(join(folder, shard));
+    if (size === null) throw new C3Error('model', `${join(folder, shard)} is missing, where ${INDEX_FILE} places tensor ${first?.name ?? ''}; copy the weights again from their source.`);
+    sizes.set(shard, size);
+  }
+  const progress = new FileProgress([...sizes.values()].reduce((total, size) => total + size, 0), reading);
+  for (const [shard, members] of shards) {
+    await readTensors(join(folder, shard), members, (name) => ignored(name) || Object.hasOwn(places, name), progress.onPart);
+    progress.fileDone(sizes.get(shard) ?? 0);
+  }
+}
+
+/** Counts the bytes of files; headers and unused tensors are counted at a file's end. */
+class FileProgress {
+  readonly onPart: OnPart;
+  private readonly total: number;
+  private readonly onProgress: OnLoadProgress | undefined;
+  private finished = 0;
+  private inFile = 0;
+  private told = -Infinity;
+
+  constructor(total: number, { onPart, onProgress }: Reading) {
+    this.total = total;
+    this.onProgress = onProgress;
+    this.onPart = (part, bytes) => {
+      onPart?.(part, bytes);
+      this.inFile += bytes;
+      this.tell();
+    };
+  }
+
+  fileDone(bytes: number): void {
+    this.finished += bytes;
+    this.inFile = 0;
+    this.tell();
+  }
+
+  private tell(): void {
+    const done = this.finished + this.inFile;
+    const now = performance.now();
+    if (done < this.total && now - this.told < PACE) return;
+    this.told = now;
+    this.onProgress?.(done, this.total);
+  }
+}
+
+/** Reads every target from one file. @throws C3Error('model') as of readWeights */
+export async function readTensors(path: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean = () => false, onPart?: OnPart): Promise<void> {
+  await SafetensorsFile.reading(path, async (file) => {
+    const known = new Set(targets.map(({ name }) => name));
+    for (const target of targets) await file.read(target, onPart);
+    const surplus = [...file.tensors.keys()].find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
+    if (surplus !== undefined) throw unexpected(path, surplus);
+  });
+}
+
+/** Weights that nothing would use mean that something else would be computed than the model. */
+const unexpected = (path: string, name: string): C3Error =>
+  new C3Error('model', `${path}: tensor ${shown(name)} has no place in the architecture that config.json describes; the weights do not belong to it.`);
+
+/** What a parser says of a text may quote it. */
+const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
+
+const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
+
+async function sizeOf(path: string): Promise<number | null> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => null,
+  );
+}
+
+async function readIndex(path: string): Promise<Readonly<Record<string, string>>> {
+  const wrong = (what: string): C3Error => new C3Error('model', `${path} ${what}; copy the weights again from their source.`);
+  if (((await sizeOf(path)) ?? 0) > MAX_INDEX_BYTES) throw wrong('is far longer than an index');
+  const bytes = await readModelFile(path, MAX_INDEX_BYTES, 'copy the weights again from their source');
+  let json: unknown;
+  try {
+    json = JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw wrong(`cannot be read (${oneLine(error)})`);
+  }
+  const parsed = indexSchema.safeParse(json);
+  if (!parsed.success) throw wrong('has no weight_map from tensors to files');
+  if (new Set(Object.values(parsed.data.weight_map)).size > MAX_SHARDS) throw wrong(`names more than ${String(MAX_SHARDS)} files`);
+  return parsed.data.weight_map;
+}

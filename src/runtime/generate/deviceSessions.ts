@@ -1,0 +1,175 @@
+/** Generation on an accelerator: weights and key-value cache stay on the device, and a step is one call. */
+import { buildArrangeGraph, buildStepGraph, cacheParts, freshPart, nextPart } from './deviceGraphs.ts';
+import { found, type Held } from '../session/deviceMemory.ts';
+import { disposeAll } from '../session/deviceTensor.ts';
+import { DeviceWeights } from '../model/deviceWeights.ts';
+import { exactThreads } from '../model/exactThreads.ts';
+import { buildPrefillGraph } from './generationGraph.ts';
+import type { PolicyWeights } from '../model/lora.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/pack.ts';
+import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
+import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from '../session/session.ts';
+import { separately } from './sharedPrefixes.ts';
+import type { TransformerConfig } from '../model/transformer.ts';
+
+/** Slots beyond those needed, so that the cache is not enlarged at every step. */
+const GROWTH = TIME_MULTIPLE;
+
+export class DeviceSessions implements Decoder {
+  readonly config: TransformerConfig;
+  readonly weights: DeviceWeights;
+  private readonly ownsWeights: boolean;
+  readonly prefill: Session;
+  readonly step: Session;
+  readonly rearrange: Session;
+  readonly extend: Session;
+
+  private constructor(config: TransformerConfig, weights: DeviceWeights, ownsWeights: boolean, prefill: Session, step: Session, rearrange: Session, extend: Session) {
+    this.config = config;
+    this.weights = weights;
+    this.ownsWeights = ownsWeights;
+    this.prefill = prefill;
+    this.step = step;
+    this.rearrange = rearrange;
+    this.extend = extend;
+  }
+
+  /** @param weights parameters on the device, where a trainer shares them; whoever made them releases them, after this */
+  static async create(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights): Promise<DeviceSessions> {
+    const exact = { ...device, threads: exactThreads(config, device.threads) };
+    const parts = cacheParts(config);
+    const next = parts.map(nextPart);
+    return new DeviceSessions(
+      config,
+      weights ?? new DeviceWeights(config, device),
+      weights === undefined,
+      await Session.create(buildPrefillGraph(config), exact, parts),
+      await Session.create(buildStepGraph(config), exact, next),
+      await Session.create(buildArrangeGraph(config, false), exact, next),
+      await Session.create(buildArrangeGraph(config, true), exact, next),
+    );
+  }
+
+  async batch(weights: PolicyWeights, capacity: number, slots: number): Promise<RowBatch> {
+    return new DeviceBatch(this, await this.weights.of(weights), capacity, slots);
+  }
+
+  async release(): Promise<void> {
+    for (const session of [this.prefill, this.step, this.rearrange, this.extend]) await session.release();
+    if (this.ownsWeights) await this.weights.release();
+  }
+}
+
+/** Cache tensors by part, [rows, key-value heads, slots, width]. */
+interface Cache {
+  readonly held: Held;
+  readonly rows: number;
+  readonly slots: number;
+}
+
+const NOTHING: Cache = { held: {}, rows: 0, slots: 0 };
+
+class DeviceBatch implements RowBatch {
+  private readonly sessions: DeviceSessions;
+  private readonly weights: Held;
+  /** Slots of the longest row that may come. */
+  private readonly limit: number;
+  private cache = NOTHING;
+  private fresh = NOTHING;
+  /** For each row the place of its keys and values: a row of the cache, or counted on from there a prefilled prompt. */
+  private readonly sources: number[] = [];
+  private readonly tokens: Int32Array;
+  private readonly positions: BigInt64Array;
+  private readonly temperatures: Float32Array;
+
+  constructor(sessions: DeviceSessions, weights: Held, capacity: number, slots: number) {
+    this.sessions = sessions;
+    this.weights = weights;
+    this.limit = roundUp(slots, TIME_MULTIPLE);
+    this.tokens = new Int32Array(capacity);
+    this.positions = new BigInt64Array(capacity);
+    this.temperatures = new Float32Array(capacity).fill(1);
+  }
+
+  async prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled> {
+    if (this.fresh !== NOTHING) await this.arrange(this.sources.length, 0);
+    // A row of the cache is gathered as a whole here, so every prompt has its own.
+    const { feeds, time, reused } = planPrefill(prompts, temperatures, separately(prompts));
+    const { outputs, kept } = await this.sessions.prefill.runKeeping({ ...this.weights, ...feeds });
+    this.fresh = { held: kept, rows: prompts.length, slots: time };
+    return { logprobs: floatData(outputs, 'logprobs'), reused };
+  }
+
+  admit(row: number, prompt: number): void {
+    this.sources[row] = this.cache.rows + prompt;
+  }
+
+  set(row: number, token: number, position: number, temperature: number): void {
+    this.tokens[row] = token;
+    this.positions[row] = BigInt(position);
+    this.temperatures[row] = temperature;
+  }
+
+  move(from: number, to: number): void {
+    this.sources[to] = this.sources[from] ?? 0;
+  }
+
+  async step(rows: number): Promise<Float32Array> {
+    // Two rows at least, as everywhere.
+    const count = Math.max(2, rows);
+    this.sources.length = rows;
+    while (this.sources.length < count) this.sources.push(this.sources[0] ?? 0);
+    for (let row = rows; row < count; row++) this.set(row, this.tokens[0] ?? 0, Number(this.positions[0] ?? 0n), 1);
+    const positions = this.positions.subarray(0, count);
+    const places = Int32Array.from(positions, Number);
+    await this.arrange(count, Math.max(...places) + 1);
+    const { slots } = this.cache;
+    const { outputs, kept } = await this.sessions.step.runKeeping({
+      ...this.weights,
+      ...this.cache.held,
+      tokens: ints(this.tokens.subarray(0, count), [count, 1]),
+      positions: longs(positions, [count, 1]),
+      places: ints(places, [count, 1]),
+      slots: ints(Int32Array.from({ length: slots }, (_, slot) => slot), [slots]),
+      ones: floats(new Float32Array(2 * slots).fill(1), [slots, 2]),
+      temperature: floats(this.temperatures.subarray(0, count), [count, 1]),
+    });
+    this.replace(kept, count, slots);
+    return floatData(outputs, 'logprobs');
+  }
+
+  release(): void {
+    disposeAll([...Object.values(this.cache.held), ...Object.values(this.fresh.held)]);
+    this.cache = NOTHING;
+    this.fresh = NOTHING;
+  }
+
+  /** Brings rows to their places, in a cache of at least `needed` slots. */
+  private async arrange(rows: number, needed: number): Promise<void> {
+    const { cache, fresh } = this;
+    const slots = needed <= cache.slots && fresh.slots <= cache.slots ? cache.slots : Math.min(this.limit, roundUp(Math.max(needed, fresh.slots), TIME_MULTIPLE) + GROWTH);
+    if (rows === cache.rows && slots === cache.slots && this.sources.every((source, row) => source === row)) return;
+    const { kept } = await this.arranged(Int32Array.from(this.sources), Math.max(slots, cache.slots));
+    disposeAll(Object.values(fresh.held));
+    this.fresh = NOTHING;
+    this.replace(kept, rows, Math.max(slots, cache.slots));
+    for (let row = 0; row < rows; row++) this.sources[row] = row;
+  }
+
+  private arranged(sources: Int32Array, slots: number): Promise<Results> {
+    const { cache, fresh } = this;
+    const sorted = ints(sources, [sources.length]);
+    const parts = cacheParts(this.sessions.config);
+    const room = (from: Cache): ReturnType<typeof longs> => longs(BigInt64Array.of(0n, 0n, 0n, 0n, 0n, 0n, BigInt(slots - from.slots), 0n), [8]);
+    if (fresh === NOTHING) return this.sessions.rearrange.runKeeping({ ...cache.held, pads: room(cache), sources: sorted });
+    if (cache === NOTHING) return this.sessions.rearrange.runKeeping({ ...fresh.held, pads: room(fresh), sources: sorted });
+    const added = Object.fromEntries(parts.map((part) => [freshPart(part), found(fresh.held, part)]));
+    return this.sessions.extend.runKeeping({ ...cache.held, ...added, pads: room(cache), freshPads: room(fresh), sources: sorted });
+  }
+
+  private replace(kept: Held, rows: number, slots: number): void {
+    disposeAll(Object.values(this.cache.held));
+    const held = Object.fromEntries(cacheParts(this.sessions.config).map((part) => [part, found(kept, nextPart(part))]));
+    this.cache = { held, rows, slots };
+  }
+}

@@ -1,0 +1,258 @@
+/** Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places. */
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { DecodeSessions } from './decodeSessions.ts';
+import { DeviceSessions } from './deviceSessions.ts';
+import type { DeviceWeights } from '../model/deviceWeights.ts';
+import type { CacheMemory } from './keyValueCache.ts';
+import type { PolicyWeights } from '../model/lora.ts';
+import { Stream } from '../random.ts';
+import type { Decoder, RowBatch } from './rowBatch.ts';
+import { sampleToken, type TokenSampling } from './sample.ts';
+import type { DeviceSettings } from '../session/session.ts';
+import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
+
+export interface GenerationRequest extends TokenSampling {
+  /** Who speaks: an agent may have an adapter of its own. Left out: what the whole team shares. */
+  readonly agent?: string;
+  readonly prompt: Int32Array;
+  readonly maxNewTokens: number;
+  /** The token that ends a message; it is part of the completion. */
+  readonly endToken: number;
+  /** Further tokens that end a message. */
+  readonly otherEndTokens?: readonly number[];
+  /** 32 hex digits; unused where the temperature is 0. */
+  readonly streamKey: string;
+}
+
+export interface Completion {
+  readonly tokens: Int32Array;
+  /** Log-probability of each token under the full softmax at the sampling temperature (temperature 1 where greedy). */
+  readonly logprobs: Float32Array;
+  readonly finish: 'end' | 'length';
+  readonly promptTokens: number;
+  /** Prompt tokens taken from another row's prefill. */
+  readonly reusedTokens: number;
+}
+
+export interface GenerationControl {
+  /** True when the caller wants generation to stop; asked between steps. */
+  readonly cancelled: () => boolean;
+  /** Told about each completion as soon as it ends. */
+  readonly onCompletion?: (index: number, completion: Completion) => void;
+}
+
+/** Rows decoded together at most, and the bytes that their cache may take. */
+const MAX_ROWS = 256;
+const MAX_CACHE_BYTES = 256 * 1024 * 1024;
+const MAX_PREFILL_TOKENS = 4096;
+
+interface Row {
+  readonly request: GenerationRequest;
+  readonly index: number;
+  readonly stream: Stream | undefined;
+  /** Prompt tokens that were computed for another row. */
+  readonly reused: number;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  length: number;
+}
+
+/** Compiled generation graphs of one architecture; weights are given with every call. */
+export class Generator {
+  readonly config: TransformerConfig;
+  private readonly decoder: Decoder;
+
+  private constructor(decoder: Decoder) {
+    this.config = decoder.config;
+    this.decoder = decoder;
+  }
+
+  /**
+   * @param weights parameters on the device, where a trainer shares them
+   * @param memory for the cache on the CPU, where generators that never work at the same time share it
+   */
+  static async create(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights, memory?: CacheMemory): Promise<Generator> {
+    const onCpu = (device.provider ?? 'cpu') === 'cpu';
+    return new Generator(onCpu ? await DecodeSessions.create(config, device, memory) : await DeviceSessions.create(config, device, weights));
+  }
+
+  /**
+   * Answers every request, in the order given.
+   * @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token; CancelledError
+   */
+  async generate(weights: PolicyWeights, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
+    requests.forEach((request, index) => {
+      checkRequest(this.config, request, `Request ${String(index)}`);
+    });
+    if (requests.length === 0) return [];
+    const slots = Math.max(...requests.map(({ prompt, maxNewTokens }) => prompt.length + maxNewTokens));
+    const { layers, keyValueHeads, headDim } = this.config;
+    const capacity = Math.max(2, Math.min(MAX_ROWS, requests.length, Math.floor(MAX_CACHE_BYTES / (8 * layers * keyValueHeads * headDim * slots))));
+    const batch = await this.decoder.batch(weights, capacity, slots);
+    try {
+      return await new Wave(requests, batch, capacity, this.config.vocabularySize, control).run();
+    } finally {
+      batch.release();
+    }
+  }
+
+  async release(): Promise<void> {
+    await this.decoder.release();
+  }
+}
+
+/** @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token */
+export function checkRequest(config: TransformerConfig, { prompt, maxNewTokens }: Pick<GenerationRequest, 'prompt' | 'maxNewTokens'>, place: string): void {
+  const needed = prompt.length + maxNewTokens;
+  if (prompt.length === 0) throw new C3Error('input', `${place} has an empty prompt; give at least one token.`);
+  if (maxNewTokens < 1) throw new C3Error('input', `${place} asks for no new tokens; set max_new_tokens to at least 1.`);
+  checkTokens(config, prompt, place);
+  if (needed > config.maxPositions) {
+    throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten the prompt or lower max_new_tokens.`);
+  }
+}
+
+/** Continuous batching: rows leave when they end, waiting prompts take their places. */
+class Wave {
+  private readonly requests: readonly GenerationRequest[];
+  private readonly batch: RowBatch;
+  private readonly capacity: number;
+  private readonly vocabularySize: number;
+  private readonly control: GenerationControl;
+  private readonly completions: Completion[] = [];
+  /** Waiting request indices; those of one prompt and temperature stand together. */
+  private readonly waiting: number[][];
+  private readonly rows: Row[] = [];
+  /** Once half the rows are free, all of them are filled before the next step. */
+  private filling = true;
+
+  constructor(requests: readonly GenerationRequest[], batch: RowBatch, capacity: number, vocabularySize: number, control: GenerationControl) {
+    this.requests = requests;
+    this.batch = batch;
+    this.capacity = capacity;
+    this.vocabularySize = vocabularySize;
+    this.control = control;
+    this.waiting = groupByPrompt(requests);
+  }
+
+  async run(): Promise<Completion[]> {
+    while (this.waiting.length > 0 || this.rows.length > 0) {
+      if (this.control.cancelled()) throw new CancelledError();
+      const filling = this.waiting.length > 0 && (this.filling || this.rows.length <= this.capacity / 2) && this.rows.length < this.capacity;
+      this.filling = filling;
+      if (filling) await this.admit();
+      else await this.step();
+    }
+    return this.completions;
+  }
+
+  private request(index: number): GenerationRequest {
+    const request = this.requests[index];
+    if (request === undefined) throw new Error(`No request ${String(index)}.`);
+    return request;
+  }
+
+  /** Prefills waiting prompts while rows are free, and samples each new row's first token. */
+  private async admit(): Promise<void> {
+    const groups: number[][] = [];
+    let free = this.capacity - this.rows.length;
+    let longest = 0;
+    for (let group = this.waiting[0]; group !== undefined && free > 0; group = this.waiting[0]) {
+      longest = Math.max(longest, this.request(group[0] ?? 0).prompt.length);
+      if (groups.length > 0 && (groups.length + 1) * longest > MAX_PREFILL_TOKENS) break;
+      // A group larger than the free rows is split; its rest is prefilled again when rows are free.
+      const taken = group.splice(0, free);
+      if (group.length === 0) this.waiting.shift();
+      groups.push(taken);
+      free -= taken.length;
+    }
+    const first = groups.map((group) => this.request(group[0] ?? 0));
+    const { logprobs, reused } = await this.batch.prefill(
+      first.map(({ prompt }) => prompt),
+      first.map(scaledBy),
+    );
+    groups.forEach((group, prompt) => {
+      group.forEach((index, sibling) => {
+        this.admitRow(index, sibling > 0 ? this.request(index).prompt.length : (reused[prompt] ?? 0), prompt);
+        this.appendToken(this.rows.length - 1, logprobs, prompt);
+      });
+    });
+    this.removeFinished();
+  }
+
+  private admitRow(index: number, reused: number, prompt: number): void {
+    const request = this.request(index);
+    this.batch.admit(this.rows.length, prompt, request.prompt.length);
+    this.rows.push({
+      request,
+      index,
+      stream: request.temperature === 0 ? undefined : new Stream(request.streamKey),
+      reused,
+      tokens: new Int32Array(request.maxNewTokens),
+      logprobs: new Float32Array(request.maxNewTokens),
+      length: 0,
+    });
+  }
+
+  /** Decodes one token for every row. */
+  private async step(): Promise<void> {
+    for (let index = 0; index < this.rows.length; index++) {
+      const row = this.rows[index];
+      if (row !== undefined) this.batch.set(index, row.tokens[row.length - 1] ?? 0, row.request.prompt.length + row.length - 1, scaledBy(row.request));
+    }
+    const logprobs = await this.batch.step(this.rows.length);
+    for (let row = 0; row < this.rows.length; row++) this.appendToken(row, logprobs, row);
+    this.removeFinished();
+  }
+
+  private appendToken(rowIndex: number, logprobs: Float32Array, source: number): void {
+    const row = this.rows[rowIndex];
+    if (row === undefined) return;
+    const distribution = logprobs.subarray(source * this.vocabularySize, (source + 1) * this.vocabularySize);
+    const token = sampleToken(distribution, row.request, row.stream?.uniform(row.length) ?? 0);
+    row.tokens[row.length] = token;
+    row.logprobs[row.length] = distribution[token] ?? 0;
+    row.length++;
+  }
+
+  /** Hands out completed rows and closes the gaps with rows from the end. */
+  private removeFinished(): void {
+    for (let index = this.rows.length - 1; index >= 0; index--) {
+      const row = this.rows[index];
+      if (row === undefined) continue;
+      const ended = ends(row.request, row.tokens[row.length - 1]);
+      if (!ended && row.length < row.request.maxNewTokens) continue;
+      const completion: Completion = {
+        tokens: row.tokens.slice(0, row.length),
+        logprobs: row.logprobs.slice(0, row.length),
+        finish: ended ? 'end' : 'length',
+        promptTokens: row.request.prompt.length,
+        reusedTokens: row.reused,
+      };
+      this.completions[row.index] = completion;
+      this.control.onCompletion?.(row.index, completion);
+      const moved = this.rows.pop();
+      if (moved === undefined || moved === row) continue;
+      this.batch.move(this.rows.length, index);
+      this.rows[index] = moved;
+    }
+  }
+}
+
+const ends = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: number | undefined): boolean => token !== undefined && (token === endToken || otherEndTokens.includes(token));
+
+/** Greedy tokens are reported at temperature 1. */
+const scaledBy = ({ temperature }: GenerationRequest): number => (temperature === 0 ? 1 : temperature);
+
+/** Request indices by prompt and temperature; short prompts first, so that rows of similar length run together. */
+function groupByPrompt(requests: readonly GenerationRequest[]): number[][] {
+  const groups = new Map<string, number[]>();
+  for (const [index, request] of requests.entries()) {
+    const key = `${String(request.temperature)}:${request.prompt.join(',')}`;
+    const members = groups.get(key);
+    if (members === undefined) groups.set(key, [index]);
+    else members.push(index);
+  }
+  const length = (group: readonly number[]): number => requests[group[0] ?? 0]?.prompt.length ?? 0;
+  return [...groups.values()].sort((a, b) => length(a) - length(b));
+}

@@ -1,0 +1,164 @@
+/** Keys and values of the rows that are decoded together, in memory that the runtime reads in place. */
+import type { Tensor } from 'onnxruntime-node';
+import { HIDDEN } from '../graph/ops/attention.ts';
+import { roundUp } from '../train/pack.ts';
+import type { PromptPlace } from './rowBatch.ts';
+import { floats } from '../session/session.ts';
+import type { TransformerConfig } from '../model/transformer.ts';
+
+/** Slots come in multiples of this, and there are never many beyond those needed: a step reads every slot there is. */
+const SLOT_MULTIPLE = 16;
+
+interface Layer {
+  /** [capacity, key-value heads, slots, width]; the memory reaches as far as it may have to. */
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+}
+
+/** Memory that one cache after another uses, so that it is asked for once. Only one cache may use it at a time. */
+export class CacheMemory {
+  private readonly arrays: Float32Array[] = [];
+
+  /** The array of a number, of at least the given length; its content is left from earlier. */
+  array(number: number, length: number): Float32Array {
+    const known = this.arrays[number];
+    if (known !== undefined && known.length >= length) return known;
+    const made = new Float32Array(length);
+    this.arrays[number] = made;
+    return made;
+  }
+}
+
+export class KeyValueCache {
+  private readonly heads: number;
+  private readonly width: number;
+  private readonly capacity: number;
+  /** Slots that rows may come to need. */
+  private readonly limit: number;
+  private readonly layers: readonly Layer[];
+  private slots = 0;
+  /** [capacity, slots], as of AttentionMask. */
+  private bias = new Float32Array();
+  private visible = new Float32Array();
+  /** Slots that each row sees. */
+  private readonly seen: Int32Array;
+  /** Feeds of every layer for one number of rows. */
+  private fed: { readonly rows: number; readonly layers: readonly Readonly<Record<string, Tensor>>[] } | undefined;
+
+  /** @param limit slots of the longest row that may come */
+  constructor(config: TransformerConfig, capacity: number, limit: number, memory: CacheMemory) {
+    this.heads = config.keyValueHeads;
+    this.width = config.headDim;
+    this.capacity = capacity;
+    this.limit = limit;
+    const length = capacity * this.heads * limit * this.width;
+    this.layers = Array.from({ length: config.layers }, (_, layer) => ({ keys: memory.array(2 * layer, length), values: memory.array(2 * layer + 1, length) }));
+    this.seen = new Int32Array(capacity);
+  }
+
+  /** Makes room for `needed` slots, keeping what the first `rows` rows hold. */
+  reserve(needed: number, rows: number): void {
+    if (needed <= this.slots) return;
+    const slots = Math.min(this.limit, roundUp(needed, SLOT_MULTIPLE) + SLOT_MULTIPLE);
+    const chunk = this.slots * this.width;
+    const stride = slots * this.width;
+    for (const { keys, values } of this.layers) {
+      for (const array of [keys, values]) {
+        // From the end, where nothing is overwritten that is still to move. What no row has written yet must be a finite number.
+        for (let place = this.capacity * this.heads - 1; place >= 0; place--) {
+          const kept = place < rows * this.heads ? chunk : 0;
+          array.copyWithin(place * stride, place * chunk, place * chunk + kept);
+          array.fill(0, place * stride + kept, (place + 1) * stride);
+        }
+      }
+    }
+    this.slots = slots;
+    this.bias = new Float32Array(this.capacity * slots).fill(HIDDEN);
+    this.seen.fill(0, rows);
+    this.visible = new Float32Array(this.capacity * slots);
+    for (let row = 0; row < rows; row++) this.mark(row, 0, this.seen[row] ?? 0, true);
+    this.fed = undefined;
+  }
+
+  /** Lets a row see its first `slots` slots and no others. */
+  show(row: number, slots: number): void {
+    const before = this.seen[row] ?? 0;
+    if (slots > before) this.mark(row, before, slots, true);
+    else this.mark(row, slots, before, false);
+    this.seen[row] = slots;
+  }
+
+  private mark(row: number, from: number, to: number, visible: boolean): void {
+    const start = row * this.slots;
+    this.bias.fill(visible ? 0 : HIDDEN, start + from, start + to);
+    this.visible.fill(visible ? 1 : 0, start + from, start + to);
+  }
+
+  /** Copies a prefilled prompt of `length` tokens out of keys and values [rows, heads, time, width] into a row. */
+  fill(layer: number, row: number, keys: Float32Array, values: Float32Array, time: number, place: PromptPlace, length: number): void {
+    const { heads, slots, width } = this;
+    const target = this.layer(layer);
+    const { prefix, start } = place;
+    for (let head = 0; head < heads; head++) {
+      const from = (place.row * heads + head) * time * width;
+      const to = (row * heads + head) * slots * width;
+      for (const [source, array] of [[keys, target.keys], [values, target.values]] as const) {
+        array.set(source.subarray(from, from + prefix * width), to);
+        array.set(source.subarray(from + start * width, from + (start + length - prefix) * width), to + prefix * width);
+        array.fill(0, to + length * width, to + slots * width);
+      }
+    }
+  }
+
+  /** Stores one slot per row: keys and values [rows, heads, 1, width] at `positions`. */
+  append(layer: number, rows: number, positions: BigInt64Array, keys: Float32Array, values: Float32Array): void {
+    const { heads, width, slots } = this;
+    const target = this.layer(layer);
+    for (let row = 0; row < rows; row++) {
+      const slot = Number(positions[row]);
+      for (let head = 0; head < heads; head++) {
+        const from = (row * heads + head) * width;
+        const to = ((row * heads + head) * slots + slot) * width;
+        for (let index = 0; index < width; index++) {
+          target.keys[to + index] = keys[from + index] ?? 0;
+          target.values[to + index] = values[from + index] ?? 0;
+        }
+      }
+    }
+  }
+
+  /** Moves the row `from` to the place of the row `to`. */
+  move(from: number, to: number): void {
+    const length = this.heads * this.slots * this.width;
+    for (const { keys, values } of this.layers) {
+      keys.copyWithin(to * length, from * length, (from + 1) * length);
+      values.copyWithin(to * length, from * length, (from + 1) * length);
+    }
+    this.show(to, this.seen[from] ?? 0);
+  }
+
+  /** What a stage reads of one layer: keys, values, bias and ones for the first `rows` rows. */
+  feeds(layer: number, rows: number): Readonly<Record<string, Tensor>> {
+    if (this.fed?.rows !== rows) this.fed = { rows, layers: this.layers.map((one) => this.tensors(one, rows)) };
+    return this.fed.layers[layer] ?? {};
+  }
+
+  private tensors({ keys, values }: Layer, rows: number): Readonly<Record<string, Tensor>> {
+    const { heads, slots, width } = this;
+    const shape = [rows, heads, slots, width];
+    const length = rows * heads * slots * width;
+    return {
+      keys: floats(keys.subarray(0, length), shape),
+      values: floats(values.subarray(0, length), shape),
+      bias: floats(this.bias.subarray(0, rows * slots), [rows, 1, 1, slots]),
+      visible: floats(this.visible.subarray(0, rows * slots), [rows, 1, 1, slots]),
+      ones: floats(new Float32Array(2 * slots).fill(1), [slots, 2]),
+    };
+  }
+
+  private layer(index: number): Layer {
+    const layer = this.layers[index];
+    if (layer === undefined) throw new Error(`The cache has no layer ${String(index)}.`);
+    return layer;
+  }
+}

@@ -1,0 +1,87 @@
+/** Parameters on the device, so that a snapshot is uploaded once and not with every call. */
+import { disposeAll } from '../session/deviceTensor.ts';
+import { DeviceMemory, type Held } from '../session/deviceMemory.ts';
+import type { PolicyWeights } from './lora.ts';
+import { consecutiveViews, graphParameterViews, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
+import type { DeviceSettings } from '../session/session.ts';
+import { adapterSpecs, type TransformerConfig } from './transformer.ts';
+
+/** Models that stay: the one being trained, the one that samples, and the reference. */
+const KEPT_MODELS = 3;
+/** Adapters that stay: they are small, and each agent of a team may have one. */
+const KEPT_ADAPTERS = 16;
+
+/** Vectors of one layout on the device; the last few asked for stay there. */
+class DeviceVectors {
+  readonly memory: DeviceMemory;
+  private readonly views: readonly ParameterView[];
+  private readonly kept: number;
+  /** By the vector that they are a copy of, the longest unused first. */
+  private readonly sets = new Map<ModelNumbers, Held>();
+
+  constructor(views: readonly ParameterView[], kept: number, device: DeviceSettings) {
+    this.views = views;
+    this.kept = kept;
+    this.memory = new DeviceMemory(device);
+  }
+
+  async of(flat: ModelNumbers): Promise<Held> {
+    const held = this.sets.get(flat) ?? (await this.memory.upload(viewFeeds(this.views, flat)));
+    this.put(flat, held);
+    return held;
+  }
+
+  put(flat: ModelNumbers, held: Held): void {
+    this.sets.delete(flat);
+    this.sets.set(flat, held);
+    for (const [oldest, tensors] of this.sets) {
+      if (this.sets.size <= this.kept) break;
+      this.sets.delete(oldest);
+      disposeAll(Object.values(tensors));
+    }
+  }
+
+  clear(): void {
+    for (const held of this.sets.values()) disposeAll(Object.values(held));
+    this.sets.clear();
+  }
+
+  async release(): Promise<void> {
+    this.clear();
+    await this.memory.release();
+  }
+}
+
+/** The weights of one architecture. One with adapters shares the models of the one without. */
+export class DeviceWeights {
+  private readonly models: DeviceVectors;
+  private readonly adapters: DeviceVectors | undefined;
+  private readonly ownsModels: boolean;
+
+  /** @param shared the weights of the same architecture without an adapter; they are released after these */
+  constructor(config: TransformerConfig, device: DeviceSettings, shared?: DeviceWeights) {
+    this.models = shared?.models ?? new DeviceVectors(graphParameterViews(config), KEPT_MODELS, device);
+    this.ownsModels = shared === undefined;
+    this.adapters = config.adapter === undefined ? undefined : new DeviceVectors(consecutiveViews(adapterSpecs(config)), KEPT_ADAPTERS, device);
+  }
+
+  get memory(): DeviceMemory {
+    return this.models.memory;
+  }
+
+  /** All that a graph takes as weights. The tensors stay this object's. */
+  async of(weights: PolicyWeights): Promise<Held> {
+    if (!('adapter' in weights)) return this.models.of(weights);
+    return { ...(await this.models.of(weights.model)), ...(await this.trained.of(weights.adapter)) };
+  }
+
+  /** Where what training changes is kept: the adapters, or the models where there are none. */
+  get trained(): Pick<DeviceVectors, 'of' | 'put' | 'clear'> {
+    return this.adapters ?? this.models;
+  }
+
+  async release(): Promise<void> {
+    await this.adapters?.release();
+    if (this.ownsModels) await this.models.release();
+  }
+}

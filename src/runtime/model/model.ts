@@ -1,0 +1,195 @@
+/** A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face layout. */
+import { createHash, type Hash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Tensor } from 'onnxruntime-node';
+import type { Precision } from '../../shared/devices.ts';
+import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { CONFIG_FILE, configToJson, MAX_CONFIG_BYTES, parseConfig } from './huggingFaceConfig.ts';
+import { readTensors, readWeights, WEIGHTS_FILE, type OnLoadProgress } from '../files/huggingFaceWeights.ts';
+import { readModelFile } from '../files/modelFile.ts';
+import { Stream, streamKey } from '../random.ts';
+import { writeSafetensors } from '../files/safetensors.ts';
+import type { TensorTarget } from '../files/safetensorsFile.ts';
+import { floats, halves } from '../session/session.ts';
+import { graphParameterSpecs, parameterSpecs, totalParameters, type ParameterSpec, type TransformerConfig } from './transformer.ts';
+import { writeWhole } from '../files/wholeFile.ts';
+
+/** A model's parameters: float32, or the bits of float16 numbers where they are not trained. */
+export type ModelNumbers = Float32Array | Uint16Array;
+
+/** Where a parameter lies in the flat vector. */
+export interface ParameterView {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The layout of the flat parameter vector. */
+export const parameterViews = (config: TransformerConfig): readonly ParameterView[] => consecutiveViews(parameterSpecs(config));
+
+/** The same vector as graphs take it. */
+export const graphParameterViews = (config: TransformerConfig): readonly ParameterView[] => consecutiveViews(graphParameterSpecs(config));
+
+/** Parameters one after the other in a flat vector. */
+export function consecutiveViews(specs: readonly ParameterSpec[]): readonly ParameterView[] {
+  let offset = 0;
+  return specs.map(({ name, shape }) => {
+    const length = shape.reduce((product, dim) => product * dim, 1);
+    const view = { name, shape, offset, length };
+    offset += length;
+    return view;
+  });
+}
+
+export const parameterCount = (config: TransformerConfig): number => totalParameters(config);
+
+/** One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds. */
+export function parameterFeeds(config: TransformerConfig, flat: ModelNumbers, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
+  return viewFeeds(graphParameterViews(config), flat, rename);
+}
+
+/** The same for any layout of a flat vector. */
+export function viewFeeds(views: readonly ParameterView[], flat: ModelNumbers, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
+  const tensor = ({ shape, offset, length }: ParameterView): Tensor => (flat instanceof Float32Array ? floats(flat.subarray(offset, offset + length), shape) : halves(flat.subarray(offset, offset + length), shape));
+  return Object.fromEntries(views.map((view) => [rename(view.name), tensor(view)]));
+}
+
+/**
+ * Fresh parameters: normal with deviation 0.02 (output projections of each block scaled by 1/sqrt(2 layers), as in GPT-2), norms 1, biases 0.
+ * Every parameter has a stream of its own, so the values do not depend on the order of drawing.
+ */
+export function initialParameters(config: TransformerConfig, seed: number): Float32Array {
+  const flat = new Float32Array(parameterCount(config));
+  for (const { name, offset, length } of parameterViews(config)) {
+    if (name.endsWith('.bias')) continue;
+    if (name.endsWith('norm.weight')) {
+      flat.fill(1, offset, offset + length);
+      continue;
+    }
+    const deviation = /(o_proj|down_proj)\.weight$/.test(name) ? 0.02 / Math.sqrt(2 * config.layers) : 0.02;
+    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, eventType: '', turn: 0, sibling: 0 }));
+    for (let index = 0; index < length; index++) flat[offset + index] = deviation * stream.normal(index);
+  }
+  return flat;
+}
+
+const HASHED_BYTES = 2 ** 26;
+
+/** The name of a set of parameters: SHA-256 over the configuration and the numbers' bytes. */
+export const snapshotId = (config: TransformerConfig, flat: ModelNumbers): string => new SnapshotHash(config, flat).id(() => false);
+
+/** Names parameters, whose first ones can be hashed while the others are still being read. */
+class SnapshotHash {
+  private readonly hash: Hash;
+  private readonly bytes: Uint8Array;
+  private done = 0;
+
+  constructor(config: TransformerConfig, flat: ModelNumbers) {
+    this.hash = createHash('sha256').update(JSON.stringify(configToJson(config)));
+    if (!(flat instanceof Float32Array)) this.hash.update('float16');
+    this.bytes = new Uint8Array(flat.buffer, flat.byteOffset, flat.byteLength);
+  }
+
+  /** Says that a part has its values; one that does not follow what was hashed waits for the end. */
+  filled(part: ModelNumbers): void {
+    if (part.byteOffset - this.bytes.byteOffset === this.done) this.advance(part.byteLength);
+  }
+
+  /** @throws CancelledError */
+  id(cancelled: () => boolean): string {
+    while (this.done < this.bytes.length) {
+      if (cancelled()) throw new CancelledError();
+      this.advance(Math.min(HASHED_BYTES, this.bytes.length - this.done));
+    }
+    return this.hash.digest('hex');
+  }
+
+  private advance(length: number): void {
+    this.hash.update(this.bytes.subarray(this.done, this.done + length));
+    this.done += length;
+  }
+}
+
+export interface LoadedModel<Numbers extends ModelNumbers = Float32Array> {
+  readonly config: TransformerConfig;
+  readonly parameters: Numbers;
+}
+
+/** How a model is loaded. */
+export interface LoadOptions {
+  /** What its numbers are held in; float32 unless given. */
+  readonly precision?: Precision;
+  readonly onProgress?: OnLoadProgress | undefined;
+  readonly cancelled?: (() => boolean) | undefined;
+}
+
+/**
+ * Loads a folder in the Hugging Face layout: config.json, and model.safetensors or its shards with their index.
+ * @returns the model, and the name of its parameters as of snapshotId
+ * @throws C3Error('model') naming the file and what is wrong with it; CancelledError
+ */
+export async function loadModel(folder: string, options?: LoadOptions & { readonly precision?: 'float32' }): Promise<LoadedModel & { readonly snapshot: string }>;
+export async function loadModel(folder: string, options?: LoadOptions): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }>;
+export async function loadModel(folder: string, { precision = 'float32', onProgress, cancelled = () => false }: LoadOptions = {}): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
+  const config = await loadConfig(folder);
+  // Names, shapes and lengths first: there is no memory for numbers that no file holds.
+  await readWeights(folder, emptyTargets(config), unusedBy(config));
+  const parameters = roomFor(config, folder, precision);
+  const hash = new SnapshotHash(config, parameters);
+  const onPart = (part: ModelNumbers): void => {
+    if (cancelled()) throw new CancelledError();
+    hash.filled(part);
+  };
+  await readWeights(folder, targetsIn(config, parameters), unusedBy(config), { onPart, onProgress });
+  return { config, parameters, snapshot: hash.id(cancelled) };
+}
+
+/** @throws C3Error('model') where this machine cannot hold so many numbers */
+function roomFor(config: TransformerConfig, folder: string, precision: Precision): Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> {
+  const count = parameterCount(config);
+  try {
+    return precision === 'float16' ? new Uint16Array(count) : new Float32Array(count);
+  } catch (error) {
+    throw new C3Error('model', `${folder}: ${String(count)} parameters take more memory than there is (${messageOf(error)}); choose a smaller model.`, { cause: error });
+  }
+}
+
+/** Loads config.json alone. @throws C3Error('model') */
+export async function loadConfig(folder: string): Promise<TransformerConfig> {
+  const path = join(folder, CONFIG_FILE);
+  return parseConfig(await readModelFile(path, MAX_CONFIG_BYTES, `choose a folder with ${CONFIG_FILE} and ${WEIGHTS_FILE}`), path);
+}
+
+/** Reads the parameters of a configuration from one safetensors file. */
+export async function loadParameters(config: TransformerConfig, path: string): Promise<Float32Array> {
+  const flat = new Float32Array(parameterCount(config));
+  await readTensors(path, targetsIn(config, flat), unusedBy(config));
+  return flat;
+}
+
+/** Targets without room: all that reading checks before it reads is checked, and nothing is read. */
+export const emptyTargets = (config: TransformerConfig): TensorTarget[] => parameterSpecs(config).map(({ name, shape }) => ({ name, shape, into: new Float32Array() }));
+
+const targetsIn = (config: TransformerConfig, flat: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>): TensorTarget[] =>
+  parameterViews(config).map(({ name, shape, offset, length }) => ({ name, shape, into: flat.subarray(offset, offset + length) }));
+
+/** Checkpoints may hold the output projection beside the embeddings that it is tied to. */
+const unusedBy =
+  ({ tieEmbeddings }: TransformerConfig) =>
+  (name: string): boolean =>
+    tieEmbeddings && name === 'lm_head.weight';
+
+/** Writes the parameters as one safetensors file, whole or not at all. */
+export async function saveParameters(config: TransformerConfig, flat: Float32Array, path: string, dtype: 'F32' | 'F16' = 'F32'): Promise<void> {
+  const tensors = parameterViews(config).map(({ name, shape, offset, length }) => ({ name, shape, data: flat.subarray(offset, offset + length) }));
+  await writeWhole(path, writeSafetensors(tensors, dtype, { format: 'pt' }));
+}
+
+/** Writes a folder that loadModel reads. */
+export async function saveModel(folder: string, model: LoadedModel, dtype: 'F32' | 'F16'): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeWhole(join(folder, CONFIG_FILE), Buffer.from(`${JSON.stringify(configToJson(model.config), null, 2)}\n`));
+  await saveParameters(model.config, model.parameters, join(folder, WEIGHTS_FILE), dtype);
+}

@@ -1,0 +1,161 @@
+/**
+ * The measurement behind exact replay: whether a row of a product, or of attention, depends on the rows beside it or on its padding.
+ * Products run as generation runs them: weights are inputs, at least two rows stand together, keys are padded to a multiple of TIME_MULTIPLE.
+ */
+import type { Tensor } from 'onnxruntime-node';
+import { Graph } from '../graph/graph.ts';
+import { attention, HIDDEN } from '../graph/ops/attention.ts';
+import { linear } from '../graph/ops/linear.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/pack.ts';
+import { floatData, floats, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
+
+export interface BatchInvariance {
+  readonly shapes: number;
+  readonly elements: number;
+  /** Elements that were not the same bits as in the largest batch. */
+  readonly differing: number;
+}
+
+/** Inner elements and columns of the products: those of small models, odd ones among them; the quick ones first. */
+const PRODUCTS: readonly (readonly [inner: number, columns: number])[] = [
+  [32, 64],
+  [129, 48],
+  [64, 192],
+  [64, 256],
+  [96, 259],
+  [256, 128],
+  [192, 192],
+  [128, 384],
+  [512, 192],
+  [192, 576],
+];
+/** Heads, head width and keys in use of the attentions. */
+const ATTENTIONS: readonly (readonly [heads: number, width: number, keys: number])[] = [
+  [3, 32, 21],
+  [2, 64, 33],
+];
+const LARGEST = 64;
+const BATCHES = [1, 2, 5, 17, 33];
+
+/** A graph with one output `result`, whose rows should not depend on those that stand beside them. */
+export interface RowOperator {
+  readonly graph: Graph;
+  /** Rows `first` to `first + rows - 1` of endless input. */
+  readonly feeds: (first: number, rows: number) => Feeds;
+}
+
+/**
+ * The short form: compares smaller batches with one of 64 rows, over all shapes or those that there is time for.
+ * @param seconds no further shape is begun after these
+ * @throws C3Error('model') when the provider is not to be had
+ */
+export async function measureBatchInvariance(device: DeviceSettings, seconds = Infinity, products = PRODUCTS): Promise<BatchInvariance> {
+  const end = performance.now() + 1000 * seconds;
+  const operators = [...products.map((shape) => () => productOf(...shape)), ...ATTENTIONS.map((shape) => () => attentionOf(...shape))];
+  const total = { shapes: 0, elements: 0, differing: 0 };
+  for (const build of operators) {
+    if (performance.now() >= end) break;
+    // Generation runs a batch of one with a second row beside it.
+    const { elements, differing } = await compareBatches(build(), device, BATCHES.map((rows) => Math.max(2, rows)), LARGEST);
+    total.shapes++;
+    total.elements += elements;
+    total.differing += differing;
+  }
+  return total;
+}
+
+/**
+ * Runs an operator on batches of several sizes, each at another place of its input, and compares every row with the same row of one large batch.
+ * @throws C3Error('model') when the provider is not to be had
+ */
+export async function compareBatches({ graph, feeds }: RowOperator, device: DeviceSettings, batches: readonly number[], largest: number): Promise<{ readonly elements: number; readonly differing: number }> {
+  const session = await Session.create(graph, device);
+  const run = async (first: number, rows: number): Promise<Float32Array> => floatData(await session.run(feeds(first, rows)), 'result');
+  try {
+    const reference = await run(0, largest);
+    const width = reference.length / largest;
+    const count = { elements: 0, differing: 0 };
+    for (const rows of batches) {
+      const first = (PLACES * rows) % (largest - rows + 1);
+      const values = await run(first, rows);
+      count.elements += values.length;
+      for (let index = 0; index < values.length; index++) if (!Object.is(values[index], reference[first * width + index])) count.differing++;
+    }
+    return count;
+  } finally {
+    await session.release();
+  }
+}
+
+/** A prime, so that batches begin at places of their own. */
+const PLACES = 7;
+
+/** One sentence: `12 shapes, batches 1 to 64: 0 differing elements`. */
+export const describeInvariance = ({ shapes, differing }: BatchInvariance): string =>
+  `${String(shapes)} shapes, batches 1 to ${String(LARGEST)}: ${String(differing)} differing elements`;
+
+/** rows @ weight^T. */
+export function productOf(inner: number, columns: number): RowOperator {
+  const graph = new Graph('product');
+  graph.output('result', linear(graph, graph.floatInput('rows', ['rows', inner]), graph.floatInput('weight', [columns, inner])));
+  const weight = floats(noiseRows(inner, columns)(0, columns), [columns, inner]);
+  const input = noiseRows(inner, inner);
+  return { graph, feeds: (first, rows) => ({ rows: floats(input(first, rows), [rows, inner]), weight }) };
+}
+
+/** Queries over keys and values of which the last are hidden; batches of different size have different padding. @param queries of each row and head */
+export function attentionOf(heads: number, width: number, used: number, queries = 2): RowOperator {
+  const graph = new Graph('attention');
+  const cached = ['rows', heads, 'slots', width] as const;
+  const result = attention(graph, {
+    queries: graph.floatInput('queries', ['rows', heads, queries, width]),
+    keys: graph.floatInput('keys', cached),
+    values: graph.floatInput('values', cached),
+    mask: { bias: graph.floatInput('bias', [1, 1, 1, 'slots']), visible: graph.floatInput('visible', [1, 1, 1, 'slots']) },
+    ones: graph.floatInput('ones', ['slots', 2]),
+  });
+  graph.output('result', result);
+  const length = used * width;
+  const [query, key, value] = [noiseRows(heads * queries * width, 1), noiseRows(heads * length, 2), noiseRows(heads * length, 3)];
+  const padded = (lines: Float32Array, rows: number, slots: number): Tensor => {
+    const cache = new Float32Array(rows * heads * slots * width);
+    for (let line = 0; line < rows * heads; line++) cache.set(lines.subarray(line * length, (line + 1) * length), line * slots * width);
+    return floats(cache, [rows, heads, slots, width]);
+  };
+  return {
+    graph,
+    feeds: (first, rows) => {
+      const slots = roundUp(used, TIME_MULTIPLE) + TIME_MULTIPLE * (rows % PADDINGS);
+      return {
+        queries: floats(query(first, rows), [rows, heads, queries, width]),
+        keys: padded(key(first, rows), rows, slots),
+        values: padded(value(first, rows), rows, slots),
+        bias: floats(new Float32Array(slots).fill(HIDDEN, used), [1, 1, 1, slots]),
+        visible: floats(new Float32Array(slots).fill(1, 0, used), [1, 1, 1, slots]),
+        ones: floats(new Float32Array(2 * slots).fill(1), [slots, 2]),
+      };
+    },
+  };
+}
+
+/** Different lengths of padding. */
+const PADDINGS = 6;
+
+/**
+ * Rows of numbers in [-1, 1), each by its place: a multiplicative hash (Knuth 1998, 6.4) mixed twice. What they are does not matter, only that they round.
+ * @returns rows `first` to `first + rows - 1`; they are computed when first asked for
+ */
+export function noiseRows(width: number, seed: number): (first: number, rows: number) => Float32Array {
+  let known = new Float32Array();
+  return (first, rows) => {
+    if (known.length < (first + rows) * width) known = Float32Array.from({ length: (first + rows) * width }, (_, place) => hashed(place, seed));
+    return known.subarray(first * width, (first + rows) * width);
+  };
+}
+
+function hashed(place: number, seed: number): number {
+  let mixed = Math.imul(place + 1, 0x9e3779b1) ^ Math.imul(seed + 1, 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b);
+  mixed ^= mixed >>> 13;
+  return Math.imul(mixed, 0xc2b2ae35) / 2 ** 31;
+}

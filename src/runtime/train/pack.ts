@@ -1,0 +1,203 @@
+/** Packing training data into rows: a context, followed by its messages as separate segments. */
+import type { Tensor } from 'onnxruntime-node';
+import { C3Error } from '../../shared/errors.ts';
+import { exactSlots, sameSlice } from '../model/exactThreads.ts';
+import { floats, ints, longs } from '../session/session.ts';
+import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
+
+export interface TrainingMessage {
+  readonly tokens: Int32Array;
+  /** Per token: log-probability when it was sampled, under the reference policy, and the advantage; unused for supervised training. */
+  readonly behaviour: Float32Array;
+  readonly reference: Float32Array;
+  readonly advantages: Float32Array;
+}
+
+/** One context with the messages that answered it. */
+export interface TrainingContext {
+  /** Who answered: an agent may have an adapter of its own. Left out: what the whole team shares. */
+  readonly agent?: string;
+  readonly prompt: Int32Array;
+  readonly messages: readonly TrainingMessage[];
+}
+
+/** Where a message's targets lie in a micro-batch. */
+interface Placement {
+  readonly context: number;
+  readonly message: number;
+  readonly start: number;
+}
+
+export interface MicroBatch {
+  readonly feeds: Readonly<Record<string, Tensor>>;
+  readonly placements: readonly Placement[];
+  readonly targets: number;
+  /** Input slots, and how many of them hold padding. */
+  readonly slots: number;
+  readonly padding: number;
+}
+
+/** A context with some of its messages, by their indices. */
+interface PackedRow {
+  readonly context: number;
+  readonly messages: readonly number[];
+  readonly length: number;
+}
+
+/** Rows are this long or a multiple, so that vector instructions have no remainder. */
+export const TIME_MULTIPLE = 8;
+/** A micro-batch that is half full takes no row that would leave more than this share of its slots empty. */
+const TOLERATED_PADDING = 0.15;
+
+/** Logits of one run through the output projection; the backward pass has about three such arrays at a time. */
+const CHUNK_BYTES = 64 * 2 ** 20;
+
+/**
+ * In how many runs the targets of a micro-batch go through the output projection: the fewest, a power of two, whose logits have at most 64 MiB each.
+ * A power of two, and as many for all but small micro-batches: a graph keeps the memory that it once had. Each run has two targets at least.
+ * @param most targets that a micro-batch may have
+ */
+export function headChunks(targets: number, vocabularySize: number, most = targets): number {
+  let chunks = 1;
+  while ((Math.ceil(Math.max(most, targets) / chunks) * vocabularySize * Float32Array.BYTES_PER_ELEMENT > CHUNK_BYTES) && targets >= 4 * chunks) chunks *= 2;
+  return chunks;
+}
+
+export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
+
+/** @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown token */
+export function checkContexts(config: TransformerConfig, contexts: readonly TrainingContext[]): void {
+  contexts.forEach(({ prompt, messages }, index) => {
+    const place = `Training context ${String(index)}`;
+    checkTokens(config, prompt, place);
+    for (const { tokens } of messages) checkMessage(config, prompt, tokens, place);
+  });
+}
+
+/** @throws C3Error('input') when a message cannot be scored behind its prompt */
+export function checkMessage(config: TransformerConfig, prompt: Int32Array, tokens: Int32Array, place: string): void {
+  if (prompt.length === 0 || tokens.length === 0) throw new C3Error('input', `${place} has an empty prompt or message; give each at least one token.`);
+  // The last token is predicted, never read.
+  const needed = prompt.length + tokens.length - 1;
+  if (needed > config.maxPositions) {
+    throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten it.`);
+  }
+  checkTokens(config, tokens, place);
+}
+
+/**
+ * Rows: a context without its last token, then for each message that last token again, followed by the message without its own last one. Every
+ * target is so predicted at a place of its own, and a context is read once for all its messages.
+ * A message that is not the first stands at other slots than those at which it was sampled. That changes no bit while they are in the same slice of
+ * attention's sums (see exactSlots), so messages share a row only as far as that reaches.
+ */
+function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[]): PackedRow[] {
+  const slice = exactSlots(config);
+  return contexts.flatMap(({ prompt, messages }, context) => {
+    const rows: { context: number; messages: number[]; length: number }[] = [];
+    messages.forEach(({ tokens }, message) => {
+      const row = rows.at(-1);
+      if (row !== undefined && sameSlice(slice, prompt.length - 1, row.length + tokens.length - 1)) {
+        row.messages.push(message);
+        row.length += tokens.length;
+      } else rows.push({ context, messages: [message], length: prompt.length - 1 + tokens.length });
+    });
+    return rows;
+  });
+}
+
+/**
+ * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order given).
+ * With `weight`, every target counts that much in the loss.
+ */
+export function packContexts(config: TransformerConfig, contexts: readonly TrainingContext[], maxTokens: number, weight: number): MicroBatch[] {
+  const rows = rowsOf(config, contexts);
+  const order = rows.map((_, index) => index).sort((a, b) => (rows[b]?.length ?? 0) - (rows[a]?.length ?? 0) || a - b);
+  const batches: PackedRow[][] = [];
+  let time = 0;
+  for (const index of order) {
+    const row = rows[index];
+    if (row === undefined) continue;
+    const current = batches.at(-1);
+    const filled = (current?.length ?? 0) * time;
+    const uneven = 2 * filled >= maxTokens && row.length < (1 - TOLERATED_PADDING) * time;
+    if (current === undefined || filled + time > maxTokens || uneven) {
+      batches.push([row]);
+      time = roundUp(row.length, TIME_MULTIPLE);
+    } else current.push(row);
+  }
+  return batches.map((members) => packBatch(contexts, members, weight));
+}
+
+function packBatch(contexts: readonly TrainingContext[], members: readonly PackedRow[], weight: number): MicroBatch {
+  const time = roundUp(Math.max(...members.map(({ length }) => length)), TIME_MULTIPLE);
+  const slots = members.length * time;
+  const tokens = new Int32Array(slots);
+  const positions = new BigInt64Array(slots);
+  const segments = new Int32Array(slots).fill(-1);
+  const selected: number[] = [];
+  const targets: number[] = [];
+  const columns = { behaviour: [] as number[], reference: [] as number[], advantages: [] as number[] };
+  const placements: Placement[] = [];
+  let used = 0;
+  members.forEach((row, index) => {
+    const prompt = contexts[row.context]?.prompt ?? new Int32Array();
+    let slot = index * time;
+    const put = (token: number, position: number, segment: number): void => {
+      tokens[slot] = token;
+      positions[slot] = BigInt(position);
+      segments[slot] = segment;
+      slot++;
+      used++;
+    };
+    for (let position = 0; position < prompt.length - 1; position++) put(prompt[position] ?? 0, position, 0);
+    row.messages.forEach((number, segment) => {
+      const message = contexts[row.context]?.messages[number];
+      if (message === undefined) return;
+      placements.push({ context: row.context, message: number, start: targets.length });
+      message.tokens.forEach((token, offset) => {
+        selected.push(slot);
+        targets.push(token);
+        for (const column of ['behaviour', 'reference', 'advantages'] as const) columns[column].push(message[column][offset] ?? 0);
+        put((offset === 0 ? prompt.at(-1) : message.tokens[offset - 1]) ?? 0, prompt.length - 1 + offset, segment + 1);
+      });
+    });
+  });
+  const real = targets.length;
+  // Two targets at least: a matrix product of one row takes another kernel. The second weighs nothing.
+  if (real === 1) {
+    selected.push(selected[0] === 0 ? 1 : 0);
+    targets.push(0);
+    for (const column of Object.values(columns)) column.push(0);
+  }
+  const inverse = new Int32Array(slots).fill(selected.length);
+  selected.forEach((slot, place) => (inverse[slot] = place));
+  const column = (values: readonly number[]): Tensor => floats(Float32Array.from(values), [values.length, 1]);
+  return {
+    feeds: {
+      ...rowFeeds(tokens, positions, segments, members.length, time),
+      selected: ints(Int32Array.from(selected), [selected.length]),
+      inverse: ints(inverse, [slots]),
+      targets: ints(Int32Array.from(targets), [targets.length, 1]),
+      weights: column(targets.map((_, index) => (index < real ? weight : 0))),
+      behaviour: column(columns.behaviour),
+      reference: column(columns.reference),
+      advantages: column(columns.advantages),
+    },
+    placements,
+    targets: real,
+    slots,
+    padding: slots - used,
+  };
+}
+
+/** The inputs of `packedInputs`: tokens and segments by row and slot, positions likewise. */
+export function rowFeeds(tokens: Int32Array, positions: BigInt64Array, segments: Int32Array, rows: number, time: number): Record<string, Tensor> {
+  return {
+    tokens: ints(tokens, [rows, time]),
+    positions: longs(positions, [rows * time, 1]),
+    segments: ints(segments, [rows, time]),
+    slots: ints(Int32Array.from({ length: time }, (_, slot) => slot), [time]),
+    ones: floats(new Float32Array(2 * time).fill(1), [time, 2]),
+  };
+}

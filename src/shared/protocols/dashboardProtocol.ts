@@ -1,0 +1,121 @@
+/** Messages between the extension host and the run dashboard. */
+import type { RunStage } from './engineProtocol.ts';
+import type { StoredEvaluation } from '../records/evaluations.ts';
+import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import type { Interval, Ledger, RunRecord } from '../records/records.ts';
+import type { ShownStatus } from '../records/runStatus.ts';
+import type { StepRow } from '../records/stepRows.ts';
+
+/** Most runs that are compared with the shown one: as many as lines can be told apart without colour. */
+export const COMPARED_MOST = 5;
+/** Most steps of a run that are shown; the first ones of a longer run. */
+export const STEPS_MOST = 20_000;
+/** Longest table that is copied, in UTF-16 units. */
+export const COPY_MOST = 32_000_000;
+
+/** What charts can run over. */
+export const CHART_AXES = ['step', 'tokens', 'calls', 'time'] as const;
+export type ChartAxis = (typeof CHART_AXES)[number];
+
+const run = text(200);
+const runs = list(run, COMPARED_MOST);
+
+/** What the panel keeps across a reload. */
+export const isDashboardState = object({
+  version: literal(5),
+  run: nullable(run),
+  compared: runs,
+  /** The charts whose tables are open. */
+  tables: list(text(200), 100),
+  /** Over how many steps drawn lines are averaged. */
+  smoothing: literal('automatic', 'none', '10', '50'),
+  axis: literal(...CHART_AXES),
+  scale: literal('linear', 'x', 'y', 'xy'),
+  /** Steps of each run that a paused view shows, the chosen run first; null while it goes on. */
+  paused: nullable(list(integer(), COMPARED_MOST + 1)),
+  /** Pixels scrolled down. */
+  scroll: integer(),
+});
+export type DashboardState = Guarded<typeof isDashboardState>;
+
+/** One entry of the run choosers. */
+export interface RunChoice {
+  readonly id: string;
+  readonly title: string;
+  /** The time of day, as the user writes it. */
+  readonly started: string;
+}
+
+/** Where a run stands that this window started. */
+export interface LiveProgress {
+  readonly stage: RunStage;
+  readonly done: number;
+  readonly total: number;
+  /** Null until it is known. */
+  readonly remainingSeconds: number | null;
+}
+
+export interface RunTask {
+  /** The same for runs that are evaluated alike. */
+  readonly key: string;
+  readonly label: string;
+}
+
+/** What a run reached, and what training it took: a point of the Pareto chart. */
+export interface RunOutcome {
+  readonly run: string;
+  readonly title: string;
+  readonly method: string;
+  readonly seed: number;
+  /** What it was evaluated on, as far as its configuration says: only runs of one task can be compared. */
+  readonly task: RunTask;
+  /** Prompt and completion tokens, evaluator calls and seconds of training alone. */
+  readonly tokens: number;
+  readonly calls: number;
+  readonly seconds: number;
+  /** Greedy, on held-out instances, at the end. */
+  readonly accuracy: Interval;
+}
+
+/** Everything that the dashboard shows but the steps; always whole, so that a hidden panel can skip any number of them. */
+export interface DashboardSnapshot {
+  readonly runs: readonly RunChoice[];
+  readonly run: RunRecord;
+  readonly status: ShownStatus;
+  /** The runs that are laid over it, in the order in which they were chosen. */
+  readonly compared: readonly RunRecord[];
+  /** The complete evaluations of each run, the shown one first, then those compared with it. */
+  readonly evaluations: readonly (readonly StoredEvaluation[])[];
+  /** Cumulative cost at the last finished step; null before the first. */
+  readonly ledger: Ledger | null;
+  /** Of the newest runs of the store. */
+  readonly outcomes: readonly RunOutcome[];
+  readonly live: LiveProgress | null;
+}
+
+/** Finished steps of one run in order, from the `from`-th on. 0 begins anew; what does not go on where the page's rows end is out of date. */
+export interface StepWindow {
+  readonly run: string;
+  readonly from: number;
+  readonly rows: readonly StepRow[];
+}
+
+export type DashboardFromHost =
+  | { readonly type: 'snapshot'; readonly snapshot: DashboardSnapshot }
+  | { readonly type: 'steps'; readonly window: StepWindow }
+  | { readonly type: 'empty' }
+  | { readonly type: 'failed'; readonly message: string };
+
+export const isDashboardToHost = anyOf(
+  object({ type: literal('ready') }),
+  object({ type: literal('choose'), run }),
+  object({ type: literal('compare'), runs }),
+  /** Shows a step, or an evaluation, in the side bar. */
+  object({ type: literal('openRound'), run, phase: literal('train', 'evaluate'), iteration: integer(1) }),
+  object({ type: literal('copy'), text: text(COPY_MOST) }),
+  object({ type: literal('startRun') }),
+  object({ type: literal('resumeRun'), run }),
+  object({ type: literal('cancelRun') }),
+  object({ type: literal('taxonomy'), run }),
+);
+export type DashboardToHost = Guarded<typeof isDashboardToHost>;

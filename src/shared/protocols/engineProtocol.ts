@@ -1,0 +1,205 @@
+/** The typed JSON-RPC messages between an engine and its clients, the windows and the command line. */
+import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
+import type { ContextTokens } from '../transcript/contextTokens.ts';
+import type { ContinuationChoice } from '../records/continuation.ts';
+import type { DeviceRequest } from '../devices.ts';
+import type { ClientKind, JobList, RunJob } from './jobs.ts';
+import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
+import type { BucketView, StepMetrics, VerificationReport } from '../records/records.ts';
+import type { ReplayResult, Settle } from '../records/settle.ts';
+import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
+
+/** The version of these messages; `initialize` and `engine/yield` stay as they are in every version. */
+export const PROTOCOL_VERSION = 2;
+
+export interface InitializeParams {
+  /** Absolute path of the store; created with its folder when the first run starts. */
+  readonly store: string;
+  readonly protocol: number;
+  readonly client: ClientKind;
+}
+
+export interface InitializeResult {
+  readonly version: string;
+  readonly protocol: number;
+  readonly pid: number;
+  /** What the engine logged last, one line each. */
+  readonly log: readonly string[];
+  readonly list: JobList;
+}
+
+export interface YieldResult {
+  /** Whether the engine ends now, because nothing goes on in it. */
+  readonly ending: boolean;
+}
+
+export interface StartRunParams {
+  /** Absolute path of a *.c3.yaml, or null for the bundled team's defaults. */
+  readonly config: string | null;
+  /** `key.path=value`, as on the command line. */
+  readonly overrides: readonly string[];
+  /** What paths are relative to that no configuration file names; the workspace unless given. */
+  readonly folder?: string;
+}
+
+/** A job by its id, or the run that it is about. */
+export interface JobParams {
+  readonly job: string;
+}
+
+export interface CancelResult {
+  /** What was cancelled: the run that went on, one that waited for its turn, one that another process runs, one that had never begun; null where there was none. */
+  readonly cancelled: 'running' | 'queued' | 'elsewhere' | 'unstarted' | null;
+}
+
+export interface StoreWait {
+  /** For whom the engine waits to write the store, in words; null when the wait is over. */
+  readonly words: string | null;
+}
+
+export interface LogLine {
+  readonly line: string;
+}
+
+export interface ResumeRunParams {
+  /** A run of the store that is not done: cancelled, failed, or left behind by a crash. */
+  readonly run: string;
+}
+
+export type RunStage = 'load' | 'evaluate-before' | 'train' | 'evaluate-after';
+
+export interface RunProgress {
+  /** Null while the model is being loaded: a run that cannot load its model is not stored. */
+  readonly run: string | null;
+  readonly stage: RunStage;
+  /** Of the total: bytes of the model's files while it is being loaded, steps or episodes later. */
+  readonly done: number;
+  readonly total: number;
+  /** Metrics of the step that just ended; null elsewhere. */
+  readonly metrics: StepMetrics | null;
+  /** Until the end of the run, never negative; null until it is known. */
+  readonly remainingSeconds: number | null;
+  readonly message: string;
+}
+
+export interface ReplayParams {
+  readonly message: number;
+  /** Fresh samples from the frozen context. */
+  readonly alternatives: number;
+  /** Continuations of each alternative; a terminal role is scored once whatever this says. */
+  readonly replays: number;
+  /** A typed alternative, beside the sampled ones. */
+  readonly text: string | null;
+  /** True: no common random numbers; every alternative draws its own. */
+  readonly independent?: boolean;
+  /** Another snapshot, temperature or model for the alternatives and what continues them; as recorded unless given. */
+  readonly continuation?: ContinuationChoice;
+  /** Paired replays until the credit is decided, in place of `alternatives` and `replays`; refused with a text or independent numbers. */
+  readonly settle?: Settle;
+}
+
+export interface ReplayProgress {
+  readonly message: number;
+  readonly bucket: BucketView;
+  /** Complete alternatives, of how many; while a credit is being settled, replays, of how many at most. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface VerifyParams {
+  /** The replays that this message stands for are re-executed. */
+  readonly message: number;
+}
+
+export interface VerifyProgress {
+  readonly message: number;
+  /** Replays re-executed, of how many. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface ContextTokensParams {
+  readonly message: number;
+}
+
+export interface ProviderReport {
+  readonly name: string;
+  readonly available: boolean;
+  /** What its self-test said, or why it is not available. */
+  readonly selfTest: string | null;
+  /** Whether a row's result depends on the rows beside it; null where that was not measured. */
+  readonly batchInvariance: string | null;
+  /** Name of the device behind it. */
+  readonly device: string | null;
+}
+
+export interface DoctorReport {
+  readonly providers: readonly ProviderReport[];
+  readonly versions: Readonly<Record<string, string>>;
+  /** What is wrong with the store, one sentence each, and how far it was examined; both empty where there is none. */
+  readonly store: { readonly path: string; readonly state: string; readonly findings: readonly string[]; readonly extent: string };
+}
+
+export interface InspectModelParams {
+  /** Absolute path. */
+  readonly folder: string;
+}
+
+/** A run that is not started, as of `StartRunParams`. */
+export type PlanParams = StartRunParams;
+
+export interface TestModelParams {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Where it computes; the CPU unless given. */
+  readonly provider?: DeviceRequest;
+}
+
+export interface TestModelProgress {
+  readonly folder: string;
+  readonly progress: SelfTestProgress;
+}
+
+/** Requests; `replay/start` and `verify/start` answer at the end of the work and honour JSON-RPC cancellation. */
+export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
+/** Asks an engine of another version to end where nothing goes on in it. */
+export const YieldRequest = new RequestType0<YieldResult, void>('engine/yield');
+/** Both answer with the job as soon as it is in the queue; what cannot be run is refused before. Progress comes to all clients. */
+export const StartRunRequest = new RequestType<StartRunParams, RunJob, void>('run/start');
+export const ResumeRunRequest = new RequestType<ResumeRunParams, RunJob, void>('run/resume');
+export const JobsRequest = new RequestType0<JobList, void>('runs/status');
+export const CancelRunRequest = new RequestType<JobParams, CancelResult, void>('runs/cancel');
+/** Asks again for a job that had never begun. */
+export const RestartJobRequest = new RequestType<JobParams, RunJob, void>('runs/restart');
+export const ReplayRequest = new RequestType<ReplayParams, ReplayResult, void>('replay/start');
+export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
+export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
+/** Brings a store of an older version up to date. */
+export const UpdateStoreRequest = new RequestType0<null, void>('store/update');
+/** Appends a label; waits while another process writes the store. */
+export const LabelRequest = new RequestType<LabelParams, CaseLabel, void>('taxonomy/label');
+/** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
+export const ContextTokensRequest = new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens');
+/** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
+export const InspectModelRequest = new RequestType<InspectModelParams, ModelFacts, void>('model/inspect');
+/** Nothing is loaded and nothing stored. A plan that does not fit is an answer, not an error. */
+export const PlanRequest = new RequestType<PlanParams, RunPlan, void>('run/plan');
+/** Answers with all steps at the end, among them those that failed; honours cancellation. */
+export const TestModelRequest = new RequestType<TestModelParams, readonly SelfTestStep[], void>('model/test');
+export const DoctorRequest = new RequestType0<DoctorReport, void>('doctor');
+/** Ends the engine: what goes on is cancelled. */
+export const ShutdownRequest = new RequestType0<null, void>('shutdown');
+
+/** To all clients. */
+export const JobsChangedNotification = new NotificationType<JobList>('runs/changed');
+export const StoreWaitNotification = new NotificationType<StoreWait>('store/waiting');
+export const LogNotification = new NotificationType<LogLine>('engine/log');
+export const RunProgressNotification = new NotificationType<RunProgress>('run/progress');
+/** To the client that asked. */
+export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
+export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
+export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');
+
+/** JSON-RPC error codes of the engine: the user cancelled, or a C3Error whose `data` are its FailureData. */
+export const CANCELLED_CODE = -32800;
+export const FAILED_CODE = -32001;

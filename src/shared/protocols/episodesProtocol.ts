@@ -1,0 +1,105 @@
+/** Messages between the extension host and the episodes panel. */
+import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import { OUTCOME_FILTERS, PROBLEM_COLUMNS, SPLIT_FILTERS, VERDICT_FILTERS, type ProblemClass, type ProblemFacets, type ProblemFilter, type ProblemRow, type ProblemSort } from '../records/problems.ts';
+import type { ShownStatus } from '../records/runStatus.ts';
+
+/** Rows in one answer. */
+export const PROBLEM_WINDOW = 60;
+/** Longest search, in UTF-16 units. */
+export const SEARCH_LIMIT = 500;
+/** Longest name of a saved filter. */
+export const FILTER_NAME_LIMIT = 80;
+
+export const isProblemFilter = object({
+  outcome: literal(...OUTCOME_FILTERS),
+  verdict: literal(...VERDICT_FILTERS),
+  split: literal(...SPLIT_FILTERS),
+  role: nullable(text(200)),
+  className: nullable(text(100)),
+  search: text(SEARCH_LIMIT),
+});
+export const isProblemSort = object({ column: literal(...PROBLEM_COLUMNS), descending: literal(true, false) });
+
+/** What stands where: the row with the keyboard, the first row in sight, and how many pixels of that are scrolled away. */
+const isPlace = object({ active: nullable(integer()), top: nullable(integer()), offset: integer(0, 1000) });
+export type ProblemPlace = Guarded<typeof isPlace>;
+export const NO_PLACE: ProblemPlace = { active: null, top: null, offset: 0 };
+
+/** What the panel keeps across a reload. */
+export const isEpisodesState = object({ version: literal(1), run: text(200), filter: isProblemFilter, sort: isProblemSort, place: isPlace, details: literal(true, false) });
+export type EpisodesState = Guarded<typeof isEpisodesState>;
+
+/** A filter with a name; the sort goes with it. */
+export const isSavedFilter = object({ name: text(FILTER_NAME_LIMIT), filter: isProblemFilter, sort: isProblemSort });
+export type SavedFilter = Guarded<typeof isSavedFilter>;
+
+/** A problem with its class, as a row shows it. */
+export interface ShownProblem extends ProblemRow {
+  /** Null where no class is known. */
+  readonly problemClass: ProblemClass | null;
+}
+
+/** The order of the problems changed, or what passes the filter. */
+export interface ProblemLayout {
+  readonly revision: number;
+  /** Rows that pass the filter. */
+  readonly rows: number;
+  readonly facets: ProblemFacets;
+  readonly filter: ProblemFilter;
+  readonly sort: ProblemSort;
+  /** Where the rows of the panel's place are now; null where they do not pass the filter any more. */
+  readonly active: number | null;
+  readonly top: number | null;
+  /** Milliseconds that the store took. */
+  readonly milliseconds: number;
+}
+
+/** What is known of the classes of the run's problems. */
+export interface ClassState {
+  readonly state: 'none' | 'working' | 'known' | 'failed';
+  /** Why there are none. */
+  readonly reason: string | null;
+  /** Class names that some problem has. */
+  readonly names: readonly string[];
+}
+
+export interface EpisodesRun {
+  readonly id: string;
+  readonly title: string;
+  /** Method, seed, steps: what tells runs of one title apart. */
+  readonly description: string;
+  readonly status: ShownStatus;
+  readonly plannedSteps: number;
+}
+
+export type EpisodesFromHost =
+  | { readonly type: 'opened'; readonly run: EpisodesRun; readonly runs: readonly { readonly id: string; readonly title: string }[]; readonly note: string | null }
+  | { readonly type: 'saved'; readonly filters: readonly SavedFilter[] }
+  | { readonly type: 'layout'; readonly layout: ProblemLayout }
+  | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly ShownProblem[] }
+  | { readonly type: 'classes'; readonly classes: ClassState }
+  /** There is no run in the store. */
+  | { readonly type: 'empty' }
+  | { readonly type: 'failed'; readonly message: string };
+
+const isRound = object({ phase: literal('train', 'evaluate'), iteration: integer() });
+
+export const isEpisodesToHost = anyOf(
+  object({ type: literal('ready'), filter: isProblemFilter, sort: isProblemSort, place: isPlace }),
+  object({ type: literal('list'), filter: isProblemFilter, sort: isProblemSort, place: isPlace }),
+  object({ type: literal('place'), place: isPlace }),
+  object({ type: literal('rows'), revision: integer(), offset: integer() }),
+  object({ type: literal('open'), problem: integer(), round: nullable(isRound), beside: literal(true, false) }),
+  object({ type: literal('chooseRun'), run: text(200) }),
+  object({ type: literal('saveFilter'), filter: isProblemFilter, sort: isProblemSort }),
+  object({ type: literal('deleteFilter'), name: text(FILTER_NAME_LIMIT) }),
+  object({ type: literal('classify') }),
+  object({ type: literal('dashboard') }),
+  object({ type: literal('taxonomy') }),
+  object({ type: literal('runsTable') }),
+  object({ type: literal('startRun') }),
+);
+export type EpisodesToHost = Guarded<typeof isEpisodesToHost>;
+
+/** What is saved for a workspace. */
+export const isSavedFilters = list(isSavedFilter, 100);

@@ -1,0 +1,79 @@
+/** Messages between the extension host and the failure taxonomy panel. */
+import { anyOf, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
+import type { Headline } from '../credit/headline.ts';
+import { LABEL_FILTERS, NOTE_LIMIT, THRESHOLD_LIMITS, VERDICTS, type CaseLabel, type TaxonomyView } from '../records/taxonomy.ts';
+
+/** Cases listed at first, and with each "Show more". */
+export const CASES_SHOWN = 50;
+/** Cases listed at most; beyond that a filter helps more. */
+export const CASES_MOST = 2000;
+/** Characters of a message that the alternatives of a case show. */
+export const ALTERNATIVE_PREVIEW = 600;
+
+const isThresholds = object({
+  shift: number(0, THRESHOLD_LIMITS.shift),
+  ambiguity: number(0, THRESHOLD_LIMITS.ambiguity),
+  misleading: number(0, THRESHOLD_LIMITS.misleading),
+  significance: number(0, THRESHOLD_LIMITS.significance),
+});
+
+const isFilter = object({ verdict: nullable(literal(...VERDICTS)), role: nullable(text(200)), labels: literal(...LABEL_FILTERS) });
+
+// A surrogate pair is one character and two units.
+const isDraft = object({ bucket: integer(), name: text(400), note: text(2 * NOTE_LIMIT) });
+
+/** What the panel keeps across a reload: what is looked at and what was typed, never what was counted. */
+export const isTaxonomyState = object({
+  version: literal(2),
+  run: text(200),
+  filter: isFilter,
+  limit: integer(1, CASES_MOST),
+  opened: nullable(integer()),
+  finding: nullable(text(100)),
+  draft: nullable(isDraft),
+  scroll: integer(),
+});
+export type TaxonomyState = Guarded<typeof isTaxonomyState>;
+export type LabelDraft = Guarded<typeof isDraft>;
+
+/** One case with what can be seen of it. */
+export interface CaseDetail {
+  readonly bucket: number;
+  readonly alternatives: readonly CaseAlternative[];
+  /** Oldest first. */
+  readonly labels: readonly CaseLabel[];
+}
+
+export interface CaseAlternative {
+  readonly message: number;
+  /** The first ALTERNATIVE_PREVIEW characters. */
+  readonly text: string;
+  readonly cut: boolean;
+  /** The one that was really said. */
+  readonly real: boolean;
+  readonly returns: readonly (number | null)[];
+  readonly evaluatorCalls: number;
+  /** The one credit of the message, as everywhere; null where none is known. */
+  readonly credit: Headline | null;
+}
+
+export type TaxonomyFromHost =
+  | { readonly type: 'opened'; readonly run: string; readonly title: string; readonly subtitle: string }
+  | { readonly type: 'working' }
+  | { readonly type: 'view'; readonly view: TaxonomyView }
+  | { readonly type: 'case'; readonly detail: CaseDetail }
+  | { readonly type: 'labelled'; readonly bucket: number }
+  | { readonly type: 'refused'; readonly bucket: number; readonly message: string }
+  /** The run has so many buckets by now. */
+  | { readonly type: 'grown'; readonly buckets: number }
+  | { readonly type: 'failed'; readonly message: string };
+
+export const isTaxonomyToHost = anyOf(
+  object({ type: literal('ready'), filter: isFilter, limit: integer(1, CASES_MOST) }),
+  object({ type: literal('show'), thresholds: isThresholds, filter: isFilter, limit: integer(1, CASES_MOST) }),
+  object({ type: literal('readAgain') }),
+  object({ type: literal('case'), bucket: integer() }),
+  object({ type: literal('label'), bucket: integer(), name: text(400), note: text(2 * NOTE_LIMIT) }),
+  object({ type: literal('open'), message: integer() }),
+);
+export type TaxonomyToHost = Guarded<typeof isTaxonomyToHost>;

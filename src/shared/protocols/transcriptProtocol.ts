@@ -1,0 +1,336 @@
+/**
+ * Messages between the extension host and the transcript panel.
+ *
+ * A transcript is the tree of messages of one instance in one iteration. The host lays it out depth first; row 0 is the
+ * question. Rows travel in windows of WINDOW; `descendants` lets the panel fold a subtree that it has never loaded.
+ * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the layout does, and the panel then drops the rows that it holds.
+ */
+import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../records/continuation.ts';
+import type { MessageEstimate } from '../records/estimates.ts';
+import { anyOf, integer, list, literal, nullable, object, text, TEXT_LIMIT, type Guarded } from '../guard.ts';
+import type { Comparison } from '../transcript/comparison.ts';
+import type { Draws } from '../records/draws.ts';
+import type { Headline } from '../credit/headline.ts';
+import { SETTLE_LIMITS } from '../records/settle.ts';
+import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
+import type { WhyLost } from '../transcript/whyLost.ts';
+import type { BucketView, FinishReason, Message, VerificationMark } from '../records/records.ts';
+
+/** Rows in one window. */
+export const WINDOW = 200;
+/** Characters of a message that a row carries. */
+export const PREVIEW = 240;
+/** Upper bounds of what one replay request may ask for. */
+export const MAX_ALTERNATIVES = 64;
+export const MAX_REPLAYS = 64;
+
+/** Which transcript a panel shows. */
+export const isTranscriptTarget = object({
+  run: text(200),
+  phase: literal('train', 'evaluate', 'replay'),
+  iteration: integer(),
+  instance: text(2000),
+});
+export type TranscriptTarget = Guarded<typeof isTranscriptTarget>;
+
+/** Hits of a search that the panel is told of, the first in the order of rows. */
+export const MOST_HITS = 20_000;
+/** Longest search. */
+export const QUERY_LIMIT = 500;
+
+/** What names a row: the id of its message, or that id negated for the lane of the message's replays. */
+const isRowKey = integer(-Number.MAX_SAFE_INTEGER);
+
+/** The key of the lane that holds the replays of a message. */
+export function laneOf(message: number): number {
+  return -message;
+}
+
+/** Which messages a transcript is filtered for; null leaves a property open. */
+export const isTranscriptFilter = object({
+  role: nullable(text(200)),
+  credit: nullable(literal('positive', 'negative', 'zero', 'none')),
+  /** Return of at least 1, of at most 0, between them, or none. */
+  outcome: nullable(literal('won', 'lost', 'between', 'none')),
+  /** `label:NAME` for a label of the user's, `class:NAME` for a class of the failure taxonomy. */
+  label: nullable(text(1000)),
+  /** Only what the run sampled itself, or only what replay requests sampled. */
+  lane: nullable(literal('run', 'replays')),
+});
+export type TranscriptFilter = Guarded<typeof isTranscriptFilter>;
+
+/** Every message. */
+export const NO_FILTER: TranscriptFilter = { role: null, credit: null, outcome: null, label: null, lane: null };
+
+/** Two messages whose branches are compared. */
+const isPair = object({ left: integer(), right: integer() });
+
+/** The first row in sight: its key, null for the question, and the pixels of it that are scrolled away. */
+const isTop = object({ message: nullable(isRowKey), offset: integer() });
+export type TranscriptTop = Guarded<typeof isTop>;
+
+/** Replay forms that are kept while they are half filled in, and the characters of all their own messages: as many as the longest that can be replayed. */
+export const MOST_DRAFTS = 8;
+export const DRAFTS_LENGTH = TEXT_LIMIT;
+/** Longest values of a form's fields. */
+export const DRAFT_LIMITS = { number: 20, text: TEXT_LIMIT, snapshot: 64, model: 4096 } as const;
+
+/** What stands in the replay form of a message, as it was typed: it may be wrong. */
+const isDraft = object({
+  message: integer(),
+  alternatives: text(DRAFT_LIMITS.number),
+  replays: text(DRAFT_LIMITS.number),
+  text: text(DRAFT_LIMITS.text),
+  independent: literal(true, false),
+  /** What it is continued with; null and empty are as recorded. */
+  snapshot: nullable(text(DRAFT_LIMITS.snapshot)),
+  temperature: text(DRAFT_LIMITS.number),
+  model: text(DRAFT_LIMITS.model),
+});
+export type ReplayDraft = Guarded<typeof isDraft>;
+
+/** What a panel keeps across a reload: what is looked at, how it is arranged and what is begun, never data. */
+export const isTranscriptState = object({
+  version: literal(5),
+  target: isTranscriptTarget,
+  selected: nullable(integer()),
+  collapsed: list(isRowKey),
+  /** Lanes of replays that were opened: they are folded otherwise. */
+  opened: list(isRowKey),
+  filter: isTranscriptFilter,
+  query: text(QUERY_LIMIT),
+  /** Whether messages are shown to the letter. */
+  asWritten: literal(true, false),
+  /** Whether the keys and hashes of a message, and why an episode was lost, are open. */
+  keysOpen: literal(true, false),
+  whyOpen: literal(true, false),
+  compared: nullable(isPair),
+  /** Null while nothing has been drawn. */
+  top: nullable(isTop),
+  /** Oldest first. */
+  drafts: list(isDraft, MOST_DRAFTS),
+  /** Pixels of the pane that are scrolled away. */
+  scroll: integer(),
+});
+export type TranscriptState = Guarded<typeof isTranscriptState>;
+
+/** What replay requests about a message, or about all of a transcript, made. */
+export interface Replays {
+  readonly requests: number;
+  /** Continuations to the end of the episode. */
+  readonly replays: number;
+}
+
+export interface TranscriptRow {
+  readonly index: number;
+  /** 0 for the question. */
+  readonly depth: number;
+  /** Index of the row above it in the tree; null for the question. */
+  readonly parent: number | null;
+  /** Rows below this one in its subtree; they follow it directly. */
+  readonly descendants: number;
+  /** Null for the question; a lane has that of the message whose replays it holds. */
+  readonly message: number | null;
+  /** What names the row; null for the question. */
+  readonly key: number | null;
+  /** What a lane of replays holds; null for a message and the question. */
+  readonly lane: Replays | null;
+  readonly role: string;
+  readonly turn: number;
+  /** One-based position and number of alternatives under the same parent; replays count among replays only. */
+  readonly position: number;
+  readonly siblings: number;
+  /** The first PREVIEW characters. */
+  readonly text: string;
+  readonly finish: FinishReason | null;
+  readonly return: number | null;
+  readonly leaves: number;
+  readonly credit: Headline | null;
+  /** True when a replay request sampled it, so that it is no part of the run itself. */
+  readonly branch: boolean;
+  /** False for a row that a filter left only because of what stands below it. */
+  readonly match: boolean;
+}
+
+/** A row with the mark that it wears. */
+export interface MarkedRow extends TranscriptRow {
+  /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
+  readonly verification: VerificationMark | null;
+  /** What continued it, in words, where that is another distribution than that of the message asked about. */
+  readonly other: string | null;
+}
+
+/** Where a row is in the layout. */
+export interface RowPlace {
+  /** The row's key. */
+  readonly message: number;
+  readonly index: number;
+  readonly descendants: number;
+  /** Indexes of the rows above it, from the question down. */
+  readonly ancestors: readonly number[];
+}
+
+export interface TranscriptHeader {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly question: string;
+  readonly answer: string;
+  readonly source: string;
+  /** Who speaks when and sees what; null where the run does not say. */
+  readonly protocol: ProtocolGraph | null;
+}
+
+/** What a transcript can be filtered for. */
+export interface FilterChoices {
+  readonly roles: readonly string[];
+  /** Names of the user's labels in this run. */
+  readonly labels: readonly string[];
+}
+
+/** Where the words of a search stand. */
+export interface SearchHits {
+  readonly query: string;
+  /** Rows, ascending; at most MOST_HITS. */
+  readonly rows: readonly number[];
+  /** Hits in the rows of the layout. */
+  readonly total: number;
+  /** Hits in this transcript that the filter hides. */
+  readonly hidden: number;
+  /** Hits in other transcripts of the run; null where there were too many to count. */
+  readonly elsewhere: number | null;
+}
+
+/** The replay that goes on, or went on last, in this panel. */
+export interface ReplayState {
+  readonly message: number;
+  readonly status: 'running' | 'done' | 'cancelled' | 'failed';
+  readonly bucket: BucketView | null;
+  readonly done: number;
+  readonly total: number;
+  readonly error: string | null;
+  /** What it may spend, and spent, where it is to settle the message's credit; null for any other. */
+  readonly settle: { readonly most: number; readonly spent: number | null } | null;
+}
+
+/** A bucket with how the continuations in it drew their random numbers; null where there are none to compare. */
+export interface DrawnBucket extends BucketView {
+  readonly draws: Draws | null;
+}
+
+export interface MessageDetail {
+  readonly message: Message;
+  /** Whether the message is what the evaluator runs as code. */
+  readonly code: boolean;
+  /** The exact model input that this message answered; null when it is not stored. */
+  readonly context: string | null;
+  /** The random stream that it drew from, and the hash of its tokens. */
+  readonly streamKey: string;
+  readonly tokenHash: string;
+  /** Buckets that hold the message or that were asked for from it: the run's own first, then requests, newest first. */
+  readonly buckets: readonly DrawnBucket[];
+  /** What the message was worth under its own continuation distribution. */
+  readonly estimates: readonly MessageEstimate[];
+  /** What its replays are continued with as recorded, and the snapshots of the run that they can be continued with instead. */
+  readonly own: OwnContinuation;
+  readonly snapshots: readonly OfferedSnapshot[];
+}
+
+export interface ReplayDefaults {
+  readonly alternatives: number;
+  readonly replays: number;
+  /** Why replays cannot be asked for here; null when they can. */
+  readonly unavailable: string | null;
+}
+
+export interface TranscriptLayout {
+  readonly revision: number;
+  /** Rows in all, the question included. */
+  readonly rows: number;
+  /** Messages that the run sampled, and those of them that match the filter. */
+  readonly messages: number;
+  readonly matching: number;
+  /** What replay requests made, the messages that they sampled, and those of them that match the filter. */
+  readonly replayed: Replays & { readonly messages: number; readonly matching: number };
+  /** The lanes of replays that are folded unless the user opened them. */
+  readonly lanes: readonly RowPlace[];
+  /** Places of the messages that the panel named and that are in the layout. */
+  readonly places: readonly RowPlace[];
+  /** For those named that the filter hides: the nearest row before them that is left. */
+  readonly near: readonly { readonly message: number; readonly index: number }[];
+}
+
+export type TranscriptFromHost =
+  | {
+      readonly type: 'opened';
+      readonly target: TranscriptTarget;
+      readonly header: TranscriptHeader;
+      readonly layout: TranscriptLayout;
+      readonly selected: number | null;
+      readonly defaults: ReplayDefaults;
+      readonly replay: ReplayState | null;
+      /** The filter in force. */
+      readonly filter: TranscriptFilter;
+      readonly choices: FilterChoices;
+      /** The message that waits to be compared with another. */
+      readonly marked: number | null;
+    }
+  | { readonly type: 'found'; readonly revision: number; readonly hits: SearchHits }
+  | { readonly type: 'marked'; readonly message: number | null }
+  | { readonly type: 'comparison'; readonly comparison: Comparison }
+  /** The transcript grew: the panel answers with another `ready`. */
+  | { readonly type: 'changed' }
+  | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly MarkedRow[] }
+  | { readonly type: 'detail'; readonly id: number; readonly detail: MessageDetail }
+  /** Why the episode of the message was lost; null where it was not. */
+  | { readonly type: 'why'; readonly id: number; readonly why: WhyLost | null }
+  | { readonly type: 'reveal'; readonly place: RowPlace }
+  | { readonly type: 'replay'; readonly state: ReplayState }
+  /** The answer to `chooseModel`; none comes where the question was left. */
+  | { readonly type: 'modelChosen'; readonly folder: string }
+  /** The editor shows the panel to whoever asked for it: the tree takes the keyboard. */
+  | { readonly type: 'focus' }
+  | { readonly type: 'failed'; readonly message: string };
+
+export const isTranscriptToHost = anyOf(
+  // `others`: messages whose places the panel needs besides, to keep what is read where it is.
+  object({ type: literal('ready'), selected: nullable(integer()), collapsed: list(isRowKey), others: list(isRowKey, 8), filter: isTranscriptFilter }),
+  // Another filter, with what `ready` says.
+  object({ type: literal('filter'), filter: isTranscriptFilter, collapsed: list(isRowKey), others: list(isRowKey, 8) }),
+  object({ type: literal('locate'), message: integer() }),
+  object({ type: literal('rows'), revision: integer(), offset: integer() }),
+  object({ type: literal('detail'), id: integer(), message: integer() }),
+  // Why the episode of a message was lost.
+  object({ type: literal('why'), id: integer(), message: integer() }),
+  object({ type: literal('selected'), message: nullable(integer()) }),
+  object({
+    type: literal('replay'),
+    message: integer(),
+    alternatives: integer(0, MAX_ALTERNATIVES),
+    replays: integer(1, MAX_REPLAYS),
+    text: nullable(text()),
+    independent: literal(true, false),
+    continuation: isContinuationChoice,
+  }),
+  // Ask for the folder of another model.
+  object({ type: literal('chooseModel') }),
+  // Re-execute the replays that a message stands for.
+  object({ type: literal('verify'), message: integer() }),
+  object({ type: literal('exportReport', 'copyLink'), message: integer() }),
+  object({ type: literal('cancelReplay') }),
+  // Replay a message until its credit is decided, with at most so many replays.
+  object({ type: literal('settle'), message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) }),
+  // Where a row stands, to bring it into sight.
+  object({ type: literal('locateRow'), revision: integer(), index: integer() }),
+  // Select the lowest-credit message, or the clearest candidate.
+  object({ type: literal('goToCostliest') }),
+  object({ type: literal('search'), revision: integer(), query: text(QUERY_LIMIT) }),
+  // Mark a message to be compared, or compare the marked one with it.
+  object({ type: literal('compare'), message: integer() }),
+  object({ type: literal('comparePair'), left: integer(), right: integer() }),
+  object({ type: literal('endComparison') }),
+  // The comparison that was asked for last, which may not be drawn yet, in the diff editor.
+  object({ type: literal('openDiff') }),
+  // The context of a message with its token boundaries.
+  object({ type: literal('showContext'), message: integer() }),
+);
+export type TranscriptToHost = Guarded<typeof isTranscriptToHost>;

@@ -1,0 +1,114 @@
+/** The problems of a run as a list shows them: what is asked for, and one row for each. */
+import type { Headline } from '../credit/headline.ts';
+import type { Phase } from './records.ts';
+
+/** What rows are sorted by; `appearance` is the order in which the run came to them. */
+export const PROBLEM_COLUMNS = ['appearance', 'question', 'outcome', 'before', 'after', 'return', 'credit', 'class', 'tokens', 'seconds', 'calls'] as const;
+export type ProblemColumn = (typeof PROBLEM_COLUMNS)[number];
+
+/** changed, improved, worsened compare the first known outcome with the latest one. */
+export const OUTCOME_FILTERS = ['all', 'lost', 'between', 'won', 'changed', 'improved', 'worsened'] as const;
+export type OutcomeFilter = (typeof OUTCOME_FILTERS)[number];
+
+/** decided: helped or hurt; none: no message was compared with another. */
+export const VERDICT_FILTERS = ['all', 'helped', 'hurt', 'undecided', 'none'] as const;
+export type VerdictFilter = (typeof VERDICT_FILTERS)[number];
+
+/** Which part of the task a problem came up in. */
+export const SPLIT_FILTERS = ['all', 'train', 'evaluation'] as const;
+export type SplitFilter = (typeof SPLIT_FILTERS)[number];
+
+export interface ProblemFilter {
+  readonly outcome: OutcomeFilter;
+  readonly verdict: VerdictFilter;
+  readonly split: SplitFilter;
+  /** The role of the clearest credit; null for any. */
+  readonly role: string | null;
+  /** A taxonomy class, or NOT_CLASSIFIED; null for any. */
+  readonly className: string | null;
+  /** Words, and `level:`, `source:`, `uid:`, `question:`, `message:` in front of one. */
+  readonly search: string;
+}
+
+export const NO_PROBLEM_FILTER: ProblemFilter = { outcome: 'all', verdict: 'all', split: 'all', role: null, className: null, search: '' };
+
+/** The class of a problem of which no class is known. */
+export const NOT_CLASSIFIED = 'not classified';
+
+export interface ProblemSort {
+  readonly column: ProblemColumn;
+  readonly descending: boolean;
+}
+
+/** The clearest credit first: what a reader of a run looks for. */
+export const CLEAREST_FIRST: ProblemSort = { column: 'credit', descending: true };
+
+/** The taxonomy class of a problem: that of most of its buckets. */
+export interface ProblemClass {
+  readonly name: string;
+  /** Buckets of this class, and all buckets of the problem; requested replays are left out. */
+  readonly cases: number;
+  readonly of: number;
+}
+
+/** The class of one problem, by its uidSha. */
+export interface ProblemClassRow extends ProblemClass {
+  readonly instance: string;
+}
+
+/** One point of an outcome sparkline: the mean return of the problem's episodes in one round. */
+export interface ProblemRound {
+  readonly phase: Phase;
+  readonly iteration: number;
+  /** Null where every evaluation failed. */
+  readonly mean: number | null;
+  readonly episodes: number;
+}
+
+/** The clearest credit of a problem with its message. */
+export interface ClearestCredit {
+  readonly message: number;
+  readonly role: string;
+  readonly text: string;
+  readonly credit: Headline;
+}
+
+/** What is known of one problem in one run. Costs are the run's own; replay requests are left out. */
+export interface ProblemRow {
+  readonly id: number;
+  /** Hash of the normalized question. */
+  readonly instance: string;
+  readonly uid: string;
+  readonly source: string;
+  readonly level: number | null;
+  /** At most QUESTION_LIMIT characters. */
+  readonly question: string;
+  readonly cut: boolean;
+  /** Rounds in the order of time; at most MOST_ROUNDS, thinned out evenly where there are more. */
+  readonly rounds: readonly ProblemRound[];
+  readonly greedyBefore: number | null;
+  readonly sampledBefore: number | null;
+  readonly greedyAfter: number | null;
+  readonly sampledAfter: number | null;
+  /** Mean return of its scored training episodes. */
+  readonly meanReturn: number | null;
+  readonly returns: number;
+  readonly masked: number;
+  readonly clearest: ClearestCredit | null;
+  readonly tokens: { readonly prompt: number; readonly reused: number; readonly completion: number };
+  /** Its share, by tokens, of the seconds that its training steps took; null where it was not trained on, or the step has not finished. */
+  readonly seconds: number | null;
+  readonly evaluatorCalls: number;
+}
+
+export const QUESTION_LIMIT = 4000;
+export const MOST_ROUNDS = 64;
+
+/** What the filters of a run's problems offer, and how many problems there are. */
+export interface ProblemFacets {
+  readonly total: number;
+  readonly trained: number;
+  readonly evaluated: number;
+  /** Roles that said a clearest message, in alphabetical order. */
+  readonly roles: readonly string[];
+}

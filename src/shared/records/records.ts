@@ -1,0 +1,377 @@
+/**
+ * What the store holds and every process speaks about: plain data, no behaviour.
+ * Names are those of the design: instance, decision, bucket, alternative, replay, credit, ledger.
+ * Hashes and context keys are text; decisions, buckets and episodes have integer ids below 2^53.
+ */
+import type { OtherContinuation } from './continuation.ts';
+import type { Headline } from '../credit/headline.ts';
+
+/** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
+export interface Interval {
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
+
+export type Phase = 'train' | 'evaluate' | 'replay';
+export type RunStatus = 'running' | 'done' | 'cancelled' | 'failed';
+export type EvaluationKind = 'greedy' | 'sampled';
+
+/** One task item. uidSha is SHA-256 of the NFC, newline and trailing-space normalised question. */
+export interface Instance {
+  readonly uid: string;
+  readonly uidSha: string;
+  readonly question: string;
+  /** What a message is compared with; beside tests, a reference solution, empty where none is known. */
+  readonly answer: string;
+  readonly source: string;
+  readonly level: number | null;
+  /** What scores a message of code; absent where the answer does. */
+  readonly tests?: InstanceTests;
+}
+
+/** Unit tests in Python. The forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`, `entryPoint`, `prefix`). */
+export interface InstanceTests {
+  /** Statements, each a test of its own. */
+  readonly tests: readonly string[];
+  /** A whole program that tests; empty where there is none. */
+  readonly test: string;
+  /** The function that check(candidate) of `test` receives; null where the tests call the candidate by its names. */
+  readonly entryPoint: string | null;
+  /** Runs before the tests, where they run. */
+  readonly setup: string;
+  /** Code that a message goes on from: it stands before the message's own. Empty where a message is whole. */
+  readonly prefix: string;
+}
+
+/** The iteration of weights that a run never trained: another model's, which continued replays of it. */
+export const OTHER_MODEL = -1;
+
+/** A frozen set of policy parameters of one run, or of another model that continued replays of it. */
+export interface Snapshot {
+  /** Hash of the weights. */
+  readonly id: string;
+  readonly run: string;
+  /** 0 for the weights that the run began with; OTHER_MODEL for those of another model. */
+  readonly iteration: number;
+  /** Folder (or address) of the model that the run began with, or of the other model. */
+  readonly base: string;
+  /** File of these weights; null where they are the base's own or have to be rebuilt. */
+  readonly file: string | null;
+}
+
+/** The settings under which a message is sampled. topK 0 and topP 1 mean no truncation; temperature 0 is greedy. */
+export interface Sampling {
+  readonly temperature: number;
+  readonly topP: number;
+  readonly topK: number;
+  readonly maxNewTokens: number;
+}
+
+/** Everything outside the weights that the bytes of a replay may depend on. */
+export interface NumericEnvironment {
+  readonly runtime: string;
+  readonly provider: string;
+  readonly device: string;
+  readonly threads: number;
+  readonly platform: string;
+}
+
+export type FinishReason = 'end' | 'length' | 'typed';
+
+/** One message by one role in one context, as it is appended. */
+export interface NewDecision {
+  readonly run: string;
+  readonly phase: Phase;
+  /** Training iteration (1-based), evaluation number, or replay request number. */
+  readonly iteration: number;
+  readonly instance: string;
+  readonly snapshot: string;
+  readonly environment: number;
+  readonly eventType: string;
+  readonly turn: number;
+  /** Position in the protocol's canonical order, from 0. */
+  readonly position: number;
+  readonly parent: number | null;
+  readonly bucket: number | null;
+  /** Index among the alternatives of its bucket (j), or the replay index (m) of a continuation. */
+  readonly siblingIndex: number;
+  /** Exact text of the model input; stored once by its SHA-256. */
+  readonly context: string;
+  /** BLAKE2b-64 masked to 63 bits, decimal text. */
+  readonly contextKey: string;
+  readonly text: string;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly streamKey: string;
+  readonly sampling: Sampling;
+  readonly finish: FinishReason;
+  readonly promptTokens: number;
+  /** Prompt tokens that were not computed again; of a message that was taken from an equal request, all tokens of prompt and message. */
+  readonly reusedTokens: number;
+}
+
+export interface Decision extends NewDecision {
+  readonly id: number;
+  readonly tokenHash: string;
+  /** Mean return of the leaves below; null while none is scored or all are masked. */
+  readonly return: number | null;
+  readonly leaves: number;
+}
+
+/** A decision without its token payload: what lists and trees show. */
+export interface Message {
+  readonly id: number;
+  readonly run: string;
+  readonly phase: Phase;
+  readonly iteration: number;
+  readonly instance: string;
+  readonly snapshot: string;
+  readonly eventType: string;
+  readonly turn: number;
+  readonly position: number;
+  readonly parent: number | null;
+  readonly bucket: number | null;
+  readonly siblingIndex: number;
+  readonly contextKey: string;
+  readonly text: string;
+  readonly tokenCount: number;
+  readonly finish: FinishReason;
+  readonly return: number | null;
+  readonly leaves: number;
+  /** The one credit that the message shows, pooled over all that was replayed in its context as it was made. */
+  readonly credit: Headline | null;
+  /** What training learned from it, by the estimator of its method; null for messages that nothing was learned from. */
+  readonly trainingCredit: Credit | null;
+}
+
+/** One window of a longer list of messages. */
+export interface MessagePage {
+  readonly total: number;
+  readonly messages: readonly Message[];
+}
+
+/** One leaf: a path of decisions from the root to a scored message. return is null when the evaluator failed (masked). */
+export interface NewEpisode {
+  readonly run: string;
+  readonly phase: Phase;
+  readonly iteration: number;
+  readonly instance: string;
+  readonly leaf: number;
+  readonly return: number | null;
+  readonly rule: string;
+  readonly evaluatorCalls: number;
+}
+
+export interface Episode extends NewEpisode {
+  readonly id: number;
+  readonly question: string;
+  readonly answer: string;
+}
+
+/** training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported, to be measured on. */
+export type BucketOrigin = 'training' | 'request' | 'diagnostic';
+
+/** One context instance in one sampling group. */
+export interface NewBucket {
+  readonly run: string;
+  readonly origin: BucketOrigin;
+  readonly iteration: number;
+  readonly instance: string;
+  readonly eventType: string;
+  readonly turn: number;
+  readonly contextKey: string;
+  readonly snapshot: string;
+  /** The clicked message, for a request. */
+  readonly message: number | null;
+}
+
+export interface Bucket extends NewBucket {
+  readonly id: number;
+}
+
+/** One continuation of an alternative to the end of the episode. */
+export interface NewReplay {
+  readonly bucket: number;
+  /** The alternative's decision. */
+  readonly alternative: number;
+  /** m, from 0. */
+  readonly replayIndex: number;
+  /** The last decision of the continuation; equals the alternative when its role is terminal. */
+  readonly leaf: number;
+  readonly return: number | null;
+  readonly evaluatorCalls: number;
+  /** SHA-256 over what the messages of the whole continuation are (tokens, text, context, stream, sampling, log-probabilities) and what it returned. */
+  readonly tokenHash: string;
+  readonly environment: number;
+}
+
+export type VerificationResult = 'identical' | 'different' | 'notComparable';
+
+/** What re-executing the replays of a message showed, in words. */
+export interface VerificationMark {
+  readonly state: VerificationResult | 'unverified';
+  /** A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `not comparable`, `not verified yet`. */
+  readonly label: string;
+  /** The reason, in one sentence. */
+  readonly detail: string;
+}
+
+/** What re-executing a set of replays showed. */
+export interface VerificationReport {
+  readonly checked: number;
+  readonly identical: number;
+  readonly different: number;
+  readonly notComparable: number;
+  /** The first difference in the order of the replays; the token is null where it is not one of a token. */
+  readonly firstDifference: { readonly replay: number; readonly message: number; readonly token: number | null; readonly detail: string } | null;
+  /** Why the first that could not be compared could not; null where all could. */
+  readonly firstReason: string | null;
+}
+
+export interface Replay extends NewReplay {
+  readonly id: number;
+}
+
+/** An estimator's word on one alternative, appended, never rewritten. n counts the returns behind it. */
+export interface Credit {
+  readonly estimator: string;
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+  readonly evaluatorCalls: number;
+  /** How the bounds were found: newcombe, welch, betting, ... or none. */
+  readonly interval: string;
+}
+
+export interface Alternative {
+  readonly decision: number;
+  readonly index: number;
+  readonly text: string;
+  /** True for the message that was clicked, when it stands in its own request bucket. */
+  readonly original: boolean;
+  readonly tokenCount: number;
+  readonly finish: FinishReason;
+  readonly returns: readonly (number | null)[];
+  readonly evaluatorCalls: number;
+  /** Its headline, in the pool of its bucket. */
+  readonly credit: Headline | null;
+  /** The record of this bucket alone. */
+  readonly bucketCredit: Credit | null;
+  /** True: re-execution gave identical tokens; false: it differed; null: not measured. */
+  readonly verified: boolean | null;
+  /** The same in words, with the reason; null where it has no replay. */
+  readonly verification: VerificationMark | null;
+}
+
+export interface BucketView extends Bucket {
+  readonly alternatives: readonly Alternative[];
+  /** Null where the message of a request was continued as it was made, and for what is no request; else its credits are of another distribution. */
+  readonly continuation: OtherContinuation | null;
+  /** Further alternatives, where only some were asked for. */
+  readonly omitted?: number;
+}
+
+/** Tokens that a model was given or made. */
+export interface Tokens {
+  readonly prompt: number;
+  /** Of the prompt tokens, those that were not computed again. */
+  readonly reused: number;
+  readonly completion: number;
+  /** Completion tokens of messages that were taken from an equal request; none of the others counts these messages. Absent in what was stored before. */
+  readonly reusedCompletion?: number;
+}
+
+/** Cumulative cost of a run. */
+export interface Ledger {
+  /** Calls that were made. */
+  readonly evaluatorCalls: number;
+  /** Further evaluations whose result was known from an equal message. Absent in what was stored before these were counted. */
+  readonly reusedEvaluations?: number;
+  readonly tokens: Tokens;
+  readonly decisions: Readonly<Record<string, number>>;
+  readonly seconds: number;
+}
+
+/** What one training iteration showed. */
+export interface StepMetrics {
+  /** Null where no episode was measured. */
+  readonly meanReturn: number | null;
+  readonly loss: number;
+  readonly kl: number;
+  readonly clipFraction: number;
+  readonly gradientNorm: number;
+  readonly learningRate: number;
+  readonly ratioDeviation: number;
+  readonly creditVariance: number;
+  /** Loss of the value head before the step; only of a method that has one. */
+  readonly valueLoss?: number;
+  readonly generateSeconds: number;
+  readonly trainSeconds: number;
+}
+
+export interface Step {
+  readonly run: string;
+  readonly iteration: number;
+  readonly snapshot: string;
+  readonly metrics: StepMetrics | null;
+  readonly ledger: Ledger;
+  readonly episodes: number;
+}
+
+/** What `c3 run --json` prints and the run's row keeps. */
+export interface RunSummary {
+  readonly run: string;
+  readonly method: string;
+  readonly seed: number;
+  readonly steps: number;
+  /** Calls that were made. */
+  readonly evaluatorCalls: number;
+  /** Further evaluations whose result was known from an equal message. Absent in runs that were stored before these were counted. */
+  readonly reusedEvaluations?: number;
+  /** Further calls, at most, whose results were lost when the run was interrupted. Absent in runs that were stored before these were counted. */
+  readonly lostEvaluatorCalls?: number;
+  /** Episodes that the evaluator failed to score; they count nowhere. Absent in runs that were stored before these were counted. */
+  readonly maskedEpisodes?: number;
+  readonly tokens: Tokens;
+  readonly decisions: Readonly<Record<string, number>>;
+  readonly accuracy: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };
+  readonly passAt1: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };
+  /** Seconds of training alone, evaluations left out. */
+  readonly seconds: number;
+  readonly store: string;
+}
+
+export interface RunRecord {
+  readonly id: string;
+  readonly method: string;
+  readonly seed: number;
+  readonly status: RunStatus;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly finishedAt: string | null;
+  readonly plannedSteps: number;
+  readonly steps: number;
+  readonly title: string;
+  readonly summary: RunSummary | null;
+}
+
+export const TAXONOMY_CLASSES = ['Successful Credit Shift', 'Evaluator Ambiguity', 'Misleading Plan', 'Over-Coupling'] as const;
+export type TaxonomyClassName = (typeof TAXONOMY_CLASSES)[number];
+
+export interface TaxonomyCase {
+  readonly bucket: number;
+  /** The decision that a click opens. */
+  readonly message: number;
+  readonly eventType: string;
+  readonly question: string;
+  readonly evidence: string;
+}
+
+export interface TaxonomyClass {
+  readonly name: TaxonomyClassName;
+  readonly count: number;
+  readonly cases: readonly TaxonomyCase[];
+}

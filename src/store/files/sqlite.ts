@@ -1,0 +1,213 @@
+/** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
+import { closeSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type Database from 'better-sqlite3';
+import { createNew } from '../../files/newFile.ts';
+import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
+
+export type Connection = Database.Database;
+
+/** A connection with the path that its errors name. */
+export interface Session {
+  readonly db: Connection;
+  readonly path: string;
+}
+
+/** A connection that only reads. */
+export interface ReadingConnection {
+  readonly db: Connection;
+  /** Whether the file is taken for one that nobody changes: it lies where nothing can be written. */
+  readonly fixed: boolean;
+}
+
+const OLDEST_NODE = 22;
+let loaded: typeof Database | undefined;
+
+/**
+ * better-sqlite3's constructor, loaded on the first call.
+ * @param nodeVersion version of the Node that runs; on one older than 22 the native module would crash the process
+ * @throws C3Error('store') when Node is too old or the native module can't be loaded
+ */
+export function loadSqlite(nodeVersion: string = process.versions.node): typeof Database {
+  if (Number.parseInt(nodeVersion, 10) < OLDEST_NODE) {
+    throw new C3Error('store', `The store needs Node ${OLDEST_NODE} or newer and this is Node ${nodeVersion}: update the editor (VS Code 1.101 or newer) or Node.`);
+  }
+  if (loaded === undefined) {
+    try {
+      // In a CommonJS bundle import.meta.url is empty and __filename is there; in a module it is the other way round.
+      const here = typeof __filename === 'string' ? __filename : import.meta.url;
+      loaded = withAddresses(() => createRequire(here)('better-sqlite3') as typeof Database);
+    } catch (error) {
+      throw new C3Error('store', `SQLite could not be loaded on ${process.platform}-${process.arch} (${oneLine(error)}): reinstall the package for this platform.`, { cause: error });
+    }
+  }
+  return loaded;
+}
+
+/** Loads the native module with SQLite's file addresses, which it asks for once, of the environment: only they can say that a file does not change. */
+function withAddresses(load: () => typeof Database): typeof Database {
+  const before = process.env[ADDRESSES];
+  process.env[ADDRESSES] = '1';
+  try {
+    const Sqlite = load();
+    // The module's native part is loaded by the first connection.
+    new Sqlite(':memory:').close();
+    return Sqlite;
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(process.env, ADDRESSES);
+    else process.env[ADDRESSES] = before;
+  }
+}
+
+const ADDRESSES = 'SQLITE_USE_URI';
+
+/**
+ * Opens a store that is there for reading, also where nothing can be written: SQLite then cannot make the index of the write-ahead log,
+ * and needs none where there is no log.
+ * @throws C3Error('store') for a log that would have to be folded in first
+ */
+export function connectForReading(path: string): ReadingConnection {
+  const db = connect(path, 'read');
+  try {
+    // The first look at the file is what fails.
+    db.pragma('schema_version');
+    return { db, fixed: false };
+  } catch (error) {
+    db.close();
+    if (!/^SQLITE_(?:CANTOPEN|READONLY)/.test(codeOf(error) ?? '')) throw storeError(path, error);
+    const log = ['-wal', '-journal'].map((suffix) => path + suffix).find((beside) => (statSync(beside, { throwIfNoEntry: false })?.size ?? 0) > 0);
+    if (log === undefined) return { db: open(path, `${pathToFileURL(path).href}?immutable=1`, 'read'), fixed: true };
+    const problem = `The store ${path} lies in a folder that cannot be written and has a log beside it (${log}) that must be folded in before it can be read`;
+    throw new C3Error('store', `${problem}: copy both files to a folder that can be written, and name the copy with --store (in VS Code the setting c3.store.path).`, { cause: error, action: CHOOSE_PLACE });
+  }
+}
+
+/**
+ * Opens a connection with the settings that every connection has.
+ * trusted_schema is off because a store may come from someone else. A file that is not there is made for the user alone, whatever the
+ * umask says: SQLite gives its log and its index the same mode.
+ */
+export function connect(path: string, mode: 'read' | 'write'): Connection {
+  if (mode === 'write') makePrivate(path);
+  return open(path, path, mode);
+}
+
+function open(path: string, address: string, mode: 'read' | 'write'): Connection {
+  const Sqlite = loadSqlite();
+  const options = { readonly: mode === 'read', fileMustExist: mode === 'read', timeout: BUSY_MILLISECONDS };
+  const db = translate(path, () => new Sqlite(address, options));
+  try {
+    return translate(path, () => {
+      db.pragma('trusted_schema = OFF');
+      db.pragma('cell_size_check = ON');
+      db.pragma('foreign_keys = ON');
+      return db;
+    });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function makePrivate(path: string): void {
+  try {
+    closeSync(createNew(path));
+  } catch (error) {
+    // What stands in the way of a new file is named when it is opened.
+    if (codeOf(error) !== 'EEXIST') throw storeError(path, error);
+  }
+}
+
+const BUSY_MILLISECONDS = 5000;
+
+/** Runs `work`; an SQLite error comes out as C3Error('store'), any other error as it is. */
+export function translate<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw storeError(path, error);
+  }
+}
+
+/** Wraps a function so that its SQLite errors come out as C3Error('store') naming the store. */
+export function guarded<Args extends unknown[], Result>(session: Session, work: (...args: Args) => Result): (...args: Args) => Result {
+  return (...args) => translate(session.path, () => {
+    try {
+      return work(...args);
+    } catch (error) {
+      // What a row holds is of another kind than what was stored: no other way leads there.
+      if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) throw damagedStore(session.path, oneLine(error), error);
+      throw error;
+    }
+  });
+}
+
+/** The C3Error for an SQLite or file-system error of the store at `path`; any other error unchanged. */
+export function storeError(path: string, error: unknown): unknown {
+  const code = codeOf(error);
+  if (error instanceof C3Error || code === undefined) {
+    return error;
+  }
+  return new C3Error('store', describe(path, code, oneLine(error)), { cause: error, action: ELSEWHERE.test(code) ? CHOOSE_PLACE : undefined });
+}
+
+/** The way to another place for the store: the errors that name --store offer the editor's setting for it. */
+export const CHOOSE_PLACE: ErrorAction = { kind: 'openSetting', setting: 'c3.store.path' };
+export const ANOTHER_PLACE = 'choose another place with --store (in VS Code the setting c3.store.path)';
+
+/** Codes of a place that cannot be used, or holds something else. */
+const ELSEWHERE = /^(?:SQLITE_(?:READONLY|CANTOPEN|NOTADB)|E(?!NOSPC|DQUOT))/;
+
+function describe(path: string, code: string, detail: string): string {
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === 'ENOSPC' || code === 'EDQUOT') {
+    return `The store ${path} could not be written because the disk or the store's size limit is full; the change was undone: free some space and try again.`;
+  }
+  if (code.startsWith('SQLITE_READONLY') || code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
+    return `The store ${path} or its folder is read-only: ${ANOTHER_PLACE}, or allow writing there.`;
+  }
+  if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('E')) {
+    return `The store ${path} cannot be opened or created there (${detail}): check that its folder exists and can be written, or ${ANOTHER_PLACE}.`;
+  }
+  if (code === 'SQLITE_NOTADB') {
+    return notAStore(path, 'it is not an SQLite database');
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return `The store ${path} is damaged (${detail}): restore it from a copy, or move it away to begin a new one.`;
+  }
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+    return `The store ${path} is busy in another process: wait for it and try again.`;
+  }
+  if (code.startsWith('SQLITE_IOERR')) {
+    return `The disk failed while the store ${path} was in use (${code}): check the disk and its free space, then try again.`;
+  }
+  if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY') {
+    return `The store ${path} refused a row that refers to one that it does not hold: insert the run, snapshot, bucket or decision first.`;
+  }
+  if (code.startsWith('SQLITE_CONSTRAINT')) {
+    return `The store ${path} refused a row (${detail}); nothing was changed: correct the row.`;
+  }
+  return `The store ${path} failed (${code}: ${detail}): run \`c3 doctor\` on it.`;
+}
+
+/** The error for a store in which something is not as C3 makes it. @param what is wrong, as a part of a sentence */
+export function damagedStore(path: string, what: string, cause?: unknown): C3Error {
+  return new C3Error('store', `The store ${path} is damaged or was changed by another program (${what}) and was left as it was: \`c3 doctor\` says more.`, { cause });
+}
+
+/** The message for a file that is no store of ours. */
+export function notAStore(path: string, why: string): string {
+  return `${path} is not a C3 store (${why}) and was left as it was: ${ANOTHER_PLACE}.`;
+}
+
+/** The code of an SQLite error (SQLITE_...) or a system error (E...), undefined for anything else. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
+    return undefined;
+  }
+  return /^(SQLITE_|E[A-Z0-9]+$)/.test(error.code) ? error.code : undefined;
+}
+
+function oneLine(error: unknown): string {
+  return messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
+}

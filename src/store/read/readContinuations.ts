@@ -1,0 +1,78 @@
+/** Which replay requests were continued otherwise than their message was made: told from the weights and the temperature that stand in the rows. */
+import type { OtherContinuation } from '../../shared/records/continuation.ts';
+import { OTHER_MODEL } from '../../shared/records/records.ts';
+import { notFound } from '../rows.ts';
+import { guarded, type Session } from '../files/sqlite.ts';
+import type { StoreReader } from '../types.ts';
+
+/**
+ * The temperature that stands for the message `said`: its own; of one that was picked greedily, or typed so, the run's, at which its alternatives
+ * are sampled. Null where the run does not tell.
+ */
+export const ownTemperature = (said: string): string => `iif(${said}.temperature > 0, ${said}.temperature,
+  (SELECT iif(json_valid(config), json_extract(config, '$.config.sampling.temperature'), NULL) FROM run WHERE run.id = ${said}.run))`;
+const OWN_TEMPERATURE = ownTemperature('said');
+
+/** Whether the row `bucket` is a request of another continuation distribution than its message's own. */
+export const IS_OTHER = `(origin = 'request' AND EXISTS (
+  SELECT 1 FROM decision AS said WHERE said.id = bucket.message AND (said.snapshot <> bucket.snapshot OR EXISTS (
+    SELECT 1 FROM decision AS sampled WHERE sampled.bucket = bucket.id AND sampled.temperature <> ${OWN_TEMPERATURE}))))`;
+
+interface OwnRow {
+  readonly snapshot: string;
+  readonly step: number;
+  readonly temperature: number | null;
+}
+
+interface Row {
+  readonly ownSnapshot: string;
+  readonly ownStep: number;
+  readonly ownBase: string;
+  readonly ownTemperature: number | null;
+  readonly snapshot: string;
+  readonly step: number;
+  readonly base: string;
+  readonly temperature: number | null;
+}
+
+/** The reader of what the alternatives of a message are continued with as recorded. */
+export function ownContinuationReader(session: Session): Pick<StoreReader, 'ownContinuation'> {
+  const read = session.db.prepare<[number], OwnRow>(`
+    SELECT own.weights AS snapshot, own.iteration AS step, ${OWN_TEMPERATURE} AS temperature FROM decision AS said JOIN snapshot AS own ON own.id = said.snapshot WHERE said.id = ?`);
+  return {
+    ownContinuation: guarded(session, (message) => {
+      const { snapshot, step, temperature } = read.get(message) ?? notFound(session, 'decision', message);
+      return { snapshot, step: stepOf(step), temperature };
+    }),
+  };
+}
+
+/** How a bucket was continued; null where that is how its message was made, and for all that is no request. */
+export type ContinuationOf = (bucket: number) => OtherContinuation | null;
+
+export function continuationReader({ db }: Session): ContinuationOf {
+  const read = db.prepare<[number], Row>(`
+    SELECT own.weights AS ownSnapshot, own.iteration AS ownStep, own.base AS ownBase, ${OWN_TEMPERATURE} AS ownTemperature,
+      used.weights AS snapshot, used.iteration AS step, used.base AS base,
+      (SELECT temperature FROM decision AS sampled WHERE sampled.bucket = bucket.id LIMIT 1) AS temperature
+    FROM bucket JOIN decision AS said ON said.id = bucket.message JOIN snapshot AS own ON own.id = said.snapshot JOIN snapshot AS used ON used.id = bucket.snapshot
+    WHERE bucket.id = ? AND origin = 'request'`);
+  return (bucket) => {
+    const row = read.get(bucket);
+    if (row === undefined) return null;
+    const own = { snapshot: row.ownSnapshot, step: stepOf(row.ownStep), temperature: row.ownTemperature };
+    // Nothing was sampled yet: what is there was made as the message was, unless the weights say otherwise.
+    const temperature = row.temperature ?? own.temperature;
+    const differs = {
+      snapshot: row.snapshot !== own.snapshot,
+      temperature: own.temperature !== null && temperature !== own.temperature,
+      model: modelOf(row.step, row.base) !== modelOf(row.ownStep, row.ownBase),
+    };
+    if (!differs.snapshot && !differs.temperature) return null;
+    return { snapshot: row.snapshot, step: stepOf(row.step), temperature, model: modelOf(row.step, row.base), differs, own };
+  };
+}
+
+const stepOf = (iteration: number): number | null => (iteration === OTHER_MODEL ? null : iteration);
+
+const modelOf = (iteration: number, base: string): string | null => (iteration === OTHER_MODEL ? base : null);

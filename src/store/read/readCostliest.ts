@@ -1,0 +1,40 @@
+/** Reading which message has the lowest credit. */
+import { WITH_HEADLINE } from './readHeadlines.ts';
+import { guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import type { CreditedMessage, StoreReader, TreeGroup } from '../types.ts';
+
+type Row = Omit<CreditedMessage, 'decided'> & { readonly decided: 0 | 1 };
+
+/**
+ * Of the rows `candidate (id)` the one whose interval lies below 0 with the smallest credit; where there is none, the undecided one whose upper bound
+ * is smallest, the clearest candidate. One without bounds comes last.
+ */
+const LOWEST = `
+  SELECT decision.id AS message, headline.value AS value, verdict = 'hurt' AS decided
+  FROM candidate CROSS JOIN decision ON decision.id = candidate.id ${WITH_HEADLINE}
+  WHERE verdict IN ('hurt', 'undecided') ORDER BY decided DESC, iif(verdict = 'hurt', headline.value, headline.high) NULLS LAST, headline.value, decision.id LIMIT 1`;
+
+/** The readers of what has the lowest credit. */
+export function costliestReaders(session: Session): Pick<StoreReader, 'costliestOf' | 'costliestThrough'> {
+  const { db } = session;
+  const inGroup = db.prepare<[TreeGroup], Row>(`
+    WITH candidate (id) AS (
+      SELECT id FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)
+    ) ${LOWEST}`);
+  // A cross join is walked from left to right: else every message would be looked at for each on the way.
+  const through = db.prepare<[{ message: number }], Row>(`
+    WITH RECURSIVE above (id, parent) AS (
+      SELECT id, parent FROM decision WHERE id = @message
+      UNION ALL SELECT decision.id, decision.parent FROM above CROSS JOIN decision ON decision.id = above.parent AND decision.id < above.id
+    ), below (id, phase, iteration) AS (
+      SELECT id, phase, iteration FROM decision WHERE id = @message
+      UNION ALL SELECT decision.id, decision.phase, decision.iteration FROM below CROSS JOIN decision ON decision.parent = below.id AND decision.id > below.id
+      WHERE decision.phase = below.phase AND decision.iteration = below.iteration
+    ), candidate (id) AS (SELECT id FROM above UNION SELECT id FROM below) ${LOWEST}`);
+  const found = (row: Row | undefined): CreditedMessage | null => (row === undefined ? null : { ...row, decided: row.decided === 1 });
+  return {
+    costliestOf: guarded(session, ({ run, phase, iteration, instance }) => found(inGroup.get({ run, phase, iteration, instance }))),
+    costliestThrough: guarded(session, (message) => found(through.get({ message }))),
+  };
+}

@@ -1,0 +1,81 @@
+/** Reading the one credit that a message shows. */
+import type { Headline } from '../../shared/credit/headline.ts';
+import { tokenKey } from '../tables/headlines.ts';
+import { ownTemperature } from './readContinuations.ts';
+import { guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import type { MessageHeadline, StoreReader } from '../types.ts';
+
+/** The pool of the message `decision` in the context `context`: that of its own bucket; of one that stands in none, that of its context, weights and temperature. */
+export const POOL = `
+  iif(decision.bucket IS NOT NULL, (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = decision.bucket), (
+    SELECT pool FROM bucket AS near CROSS JOIN bucket_pool ON bucket_pool.bucket = near.id
+    WHERE near.run = decision.run AND near.event_type = decision.event_type
+      AND near.context_key = (SELECT key FROM context WHERE context.id = decision.context) AND near.turn = decision.turn AND near.snapshot = decision.snapshot
+      AND bucket_pool.temperature = coalesce(${ownTemperature('decision')}, bucket_pool.temperature)
+    ORDER BY near.message IS decision.id DESC, near.id LIMIT 1))`;
+
+/** Joins the headline of the message `decision`; a cross join to the left of it keeps the order. */
+export const WITH_HEADLINE = `LEFT JOIN headline ON headline.pool = ${POOL} AND headline.token_key = ${tokenKey('decision')}`;
+
+/** The columns of a headline as `HeadlineRow` has them. */
+export const HEADLINE_COLUMNS = `
+  headline.estimator AS headlineEstimator, headline.value AS headlineValue, headline.low AS headlineLow, headline.high AS headlineHigh, headline.n AS headlineN,
+  headline.evaluator_calls AS headlineCalls, headline.interval AS headlineInterval, effective_n AS effectiveN, reused, copies, verdict, more, reason`;
+
+export interface HeadlineRow {
+  readonly headlineEstimator: string | null;
+  readonly headlineValue: number | null;
+  readonly headlineLow: number | null;
+  readonly headlineHigh: number | null;
+  readonly headlineN: number | null;
+  readonly headlineCalls: number | null;
+  readonly headlineInterval: string | null;
+  readonly effectiveN: number | null;
+  readonly reused: number | null;
+  readonly copies: number | null;
+  readonly verdict: Headline['verdict'] | null;
+  readonly more: number | null;
+  readonly reason: string | null;
+}
+
+/** The headline that a row carries, and the rest of the row. */
+export function takeHeadline<Row extends HeadlineRow>(row: Row): { readonly credit: Headline | null; readonly rest: Omit<Row, keyof HeadlineRow> } {
+  const { headlineEstimator, headlineValue, headlineLow, headlineHigh, headlineN, headlineCalls, headlineInterval, effectiveN, reused, copies, verdict, more, reason, ...rest } = row;
+  // A row has all of them, or none where nothing was joined.
+  if (headlineEstimator === null || headlineValue === null || headlineN === null || headlineCalls === null || headlineInterval === null) return { credit: null, rest };
+  if (effectiveN === null || reused === null || copies === null || verdict === null) return { credit: null, rest };
+  const credit = {
+    estimator: headlineEstimator, value: headlineValue, low: headlineLow, high: headlineHigh, n: headlineN, evaluatorCalls: headlineCalls, interval: headlineInterval,
+    effectiveN, reused, copies, verdict, more, reason,
+  };
+  return { credit, rest };
+}
+
+/** The headline of an alternative in the pool of a bucket. */
+export type HeadlineOf = (bucket: number, decision: number) => Headline | null;
+
+export function headlineReader({ db }: Session): HeadlineOf {
+  const read = db.prepare<[number, number], HeadlineRow>(`
+    SELECT ${HEADLINE_COLUMNS} FROM bucket_pool CROSS JOIN decision CROSS JOIN headline ON headline.pool = bucket_pool.pool AND headline.token_key = ${tokenKey('decision')}
+    WHERE bucket_pool.bucket = ? AND decision.id = ?`);
+  return (bucket, decision) => {
+    const row = read.get(bucket, decision);
+    return row === undefined ? null : takeHeadline(row).credit;
+  };
+}
+
+/** The readers of what is clearest in a run. */
+export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMessages'> {
+  // A run's own messages: what a replay sampled or a person typed is no message of the run.
+  const ranked = session.db.prepare<[{ run: string; limit: number }], HeadlineRow & { readonly message: number }>(`
+    SELECT decision.id AS message, ${HEADLINE_COLUMNS} FROM headline CROSS JOIN decision ON decision.id = headline.message
+    WHERE headline.run = @run AND headline.message IS NOT NULL AND rank IS NOT NULL
+    ORDER BY rank DESC, headline.message LIMIT @limit`);
+  return {
+    clearestMessages: guarded(session, (run, limit) => ranked.all({ run, limit }).flatMap((row): MessageHeadline[] => {
+      const { credit, rest: { message } } = takeHeadline(row);
+      return credit === null ? [] : [{ message, credit }];
+    })),
+  };
+}

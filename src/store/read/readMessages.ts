@@ -1,0 +1,118 @@
+/** Reading messages: one, its relatives, and windows of a transcript tree. */
+import type { Credit, Decision, Message, Sampling } from '../../shared/records/records.ts';
+import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
+import type { TreeOf } from './readTrees.ts';
+import { checkedPage, inOrder, notFound } from '../rows.ts';
+import { guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import { float32Of, int32Of } from '../tokens.ts';
+import type { Tree } from '../tree.ts';
+import type { StoreReader, TreeGroup } from '../types.ts';
+
+type MessageReaders = Pick<StoreReader, 'decision' | 'message' | 'messages' | 'children' | 'chain' | 'transcript'>;
+
+type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
+type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit'> & CreditRow & HeadlineRow;
+type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> & Sampling & {
+  readonly tokens: Buffer;
+  readonly logprobs: Buffer;
+};
+
+/** The estimator whose credit a bucket shows where it has one; else, in runs of other methods, the newest that there is. */
+export const SHOWN_ESTIMATOR = 'loo';
+/** Orders credits so that the one that a bucket shows comes first. */
+export const SHOWN_FIRST = `ORDER BY estimator = '${SHOWN_ESTIMATOR}' DESC, id DESC LIMIT 1`;
+
+const MESSAGE = `
+  decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS eventType,
+  turn, position, parent, decision.bucket, sibling_index AS siblingIndex, context.key AS contextKey, text.body AS text, finish`;
+const JOINED = `
+  JOIN instance ON instance.id = decision.instance
+  JOIN snapshot ON snapshot.id = decision.snapshot
+  JOIN context ON context.id = decision.context
+  JOIN text ON text.id = decision.message`;
+const CREDIT = 'credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluator_calls AS evaluatorCalls, credit.interval';
+
+/** The newest credit of an alternative in a bucket, by the estimator that messages show first. */
+export type CreditOf = (bucket: number, decision: number) => Credit | null;
+
+/** Messages in the order of their ids as given. Throws C3Error('input') when one is not in the store. */
+export type MessagesOf = (ids: readonly number[]) => Message[];
+
+/** Reads the credit that a bucket shows for a message. */
+export function creditReader({ db }: Session): CreditOf {
+  const latest = db.prepare<[number, number], Credit>(`
+    SELECT ${CREDIT} FROM credit WHERE bucket = ? AND decision = ? ${SHOWN_FIRST}`);
+  return (bucket, decision) => latest.get(bucket, decision) ?? null;
+}
+
+/** Reads many messages at once: one statement for all is far quicker than one for each. */
+export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
+  const rowsOf = session.db.prepare<[string], MessageRow>(`
+    SELECT ${MESSAGE}, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}, ${HEADLINE_COLUMNS}
+    FROM decision ${JOINED}
+    LEFT JOIN credit ON decision.phase = 'train' AND credit.id = (
+      SELECT min(id) FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id)
+    ${WITH_HEADLINE}
+    WHERE decision.id IN (SELECT value FROM json_each(?))`);
+
+  return (ids) => {
+    const trees = new Map<string, Tree>();
+    const treeAround = ({ run, phase, iteration, instance }: TreeGroup): Tree => {
+      const name = `${run} ${phase} ${String(iteration)} ${instance}`;
+      const tree = trees.get(name) ?? treeOf({ run, phase, iteration, instance });
+      trees.set(name, tree);
+      return tree;
+    };
+    const rows = new Map(rowsOf.all(JSON.stringify(ids)).map((row) => [row.id, inOrder(session, row)]));
+    return ids.map((id) => {
+      const { credit, rest } = takeHeadline(rows.get(id) ?? notFound(session, 'message', id));
+      const { estimator, value, low, high, n, evaluatorCalls, interval, ...row } = rest;
+      const credited = estimator !== null && value !== null && n !== null && evaluatorCalls !== null && interval !== null;
+      const trainingCredit = credited ? { estimator, value, low, high, n, evaluatorCalls, interval } : null;
+      return { ...row, ...treeAround(row).outcome(id), credit, trainingCredit };
+    });
+  };
+}
+
+/** The readers of messages. */
+export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: MessagesOf): MessageReaders {
+  const { db } = session;
+  const decision = db.prepare<[number], DecisionRow>(`
+    SELECT ${MESSAGE}, environment, stream_key AS streamKey, temperature, top_p AS topP, top_k AS topK, max_new_tokens AS maxNewTokens,
+      prompt_tokens AS promptTokens, reused_tokens AS reusedTokens, token_hash AS tokenHash, tokens, logprobs,
+      (SELECT body FROM text WHERE text.id = context.text) AS context
+    FROM decision ${JOINED} WHERE decision.id = ?`);
+  const children = db.prepare<[number], number>('SELECT id FROM decision WHERE parent = ? ORDER BY phase DESC, iteration, sibling_index, id').pluck();
+  const chain = db.prepare<[number], number>(`
+    WITH RECURSIVE path (id, parent, depth) AS (
+      SELECT id, parent, 0 FROM decision WHERE id = ?
+      UNION ALL SELECT decision.id, decision.parent, depth + 1 FROM path JOIN decision ON decision.id = path.parent AND decision.id < path.id
+    )
+    SELECT id FROM path ORDER BY depth DESC`).pluck();
+
+  return {
+    message: guarded(session, (id) => messagesOf([id])[0] ?? notFound(session, 'message', id)),
+    messages: guarded(session, (ids) => messagesOf(ids)),
+    decision: guarded(session, (id) => {
+      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, ...row } = inOrder(session, decision.get(id) ?? notFound(session, 'message', id));
+      return {
+        ...row,
+        tokens: int32Of(tokens),
+        logprobs: float32Of(logprobs),
+        sampling: { temperature, topP, topK, maxNewTokens },
+        ...treeOf(row).outcome(id),
+      };
+    }),
+    children: guarded(session, (id) => messagesOf(children.all(id))),
+    chain: guarded(session, (leaf) => {
+      const ids = chain.all(leaf);
+      return ids.length === 0 ? notFound(session, 'message', leaf) : messagesOf(ids);
+    }),
+    transcript: guarded(session, (query) => {
+      const { offset, limit } = checkedPage(query);
+      const { entries } = treeOf(query);
+      return { total: entries.length, messages: messagesOf(entries.slice(offset, offset + limit).map(({ id }) => id)) };
+    }),
+  };
+}

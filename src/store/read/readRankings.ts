@@ -1,0 +1,158 @@
+/** Reading buckets by rank: which choice mattered most, and where replacing and removing a message disagree. */
+import { ALL_BUCKETS, distanceOf, type BucketFilter, type BucketKind, type BucketOrder, type RankedBucket, type Removal } from '../../shared/records/rankings.ts';
+import type { ContinuationOf } from './readContinuations.ts';
+import { tokenKey } from '../tables/headlines.ts';
+import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
+import { checkedPage, notFound } from '../rows.ts';
+import { guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import type { Page, RankingQuery, StoreReader } from '../types.ts';
+
+/** Characters of a message that a ranked bucket carries. */
+const PREVIEW = 240;
+
+type MeasuredRow = Omit<RankedBucket, 'spread' | 'message' | 'text' | 'credit' | 'removal' | 'continuation'> & { readonly variance: number | null };
+type MessageRow = Pick<RankedBucket, 'text'> & { readonly message: number } & HeadlineRow;
+
+interface RemovalRow extends Omit<Removal, 'replace'> {
+  readonly bucket: number;
+  /** The bucket that the message was said in; null where it was said in none. */
+  readonly own: number | null;
+  readonly replace: number | null;
+}
+
+const MEASURED = `
+  SELECT bucket.id AS bucket, origin, iteration, event_type AS eventType, turn, question, returns, variance
+  FROM bucket JOIN bucket_measure ON bucket_measure.bucket = bucket.id JOIN instance ON instance.id = bucket.instance WHERE bucket.id = ?`;
+
+/** The messages of a bucket, each with the credit that it shows there. */
+const IN_POOL = `
+  LEFT JOIN headline ON headline.pool = (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = @bucket) AND headline.token_key = ${tokenKey('decision')}`;
+const MESSAGE = `
+  SELECT decision.id AS message, substr(text.body, 1, ${PREVIEW}) AS text, ${HEADLINE_COLUMNS}
+  FROM decision JOIN text ON text.id = decision.message ${IN_POOL}`;
+
+/** The message of a bucket that comes first by `order`. */
+const firstBy = (order: string): string => `
+  SELECT decision.id FROM decision ${IN_POOL}
+  WHERE (decision.bucket = @bucket OR decision.id IN (SELECT decision FROM alternative WHERE bucket = @bucket)) AND ${order} IS NOT NULL AND verdict <> 'alone'
+  ORDER BY ${order} DESC, decision.id LIMIT 1`;
+
+/** The messages that an empty one took the place of, with the differences over all streams of a pool that continued both, and their headlines. */
+const REMOVALS = `
+  WITH emptied (bucket, decision) AS (
+    SELECT bucket, decision.id FROM decision JOIN text ON text.id = decision.message
+    WHERE run = ? AND finish = 'typed' AND bucket IS NOT NULL AND trim(text.body, ' ' || char(9, 10, 11, 12, 13)) = ''
+  ), pair (pool, message, bucket, difference) AS (
+    SELECT pool, bucket.message, bucket.id, kept.return - gone.return
+    FROM emptied CROSS JOIN bucket ON bucket.id = emptied.bucket CROSS JOIN bucket_pool ON bucket_pool.bucket = bucket.id
+    CROSS JOIN replay AS kept ON kept.bucket = bucket.id AND kept.alternative = bucket.message
+    CROSS JOIN replay AS gone ON gone.bucket = bucket.id AND gone.alternative = emptied.decision AND gone.replay_index = kept.replay_index
+    WHERE kept.return IS NOT NULL AND gone.return IS NOT NULL
+  )
+  SELECT DISTINCT pair.bucket AS bucket, pair.message AS message, decision.bucket AS own, avg(difference) OVER (PARTITION BY pair.pool, pair.message) AS remove,
+    headline.value AS replace
+  FROM pair CROSS JOIN decision ON decision.id = pair.message
+  LEFT JOIN headline ON headline.pool = pair.pool AND headline.token_key = ${tokenKey('decision')} AND verdict <> 'alone'
+  ORDER BY pair.bucket`;
+
+/** A filter as the statements take it: lists in JSON, null for what is left open. */
+interface Sieve {
+  readonly roles: string | null;
+  readonly origins: string | null;
+  readonly measured: 0 | 1 | null;
+}
+type Ranking = Sieve & Page & { readonly run: string; readonly without: string };
+
+/** Whether the rows `bucket_measure` and `bucket` pass a sieve. */
+const PASSES = `
+  (@roles IS NULL OR event_type IN (SELECT value FROM json_each(@roles))) AND (@origins IS NULL OR origin IN (SELECT value FROM json_each(@origins)))
+  AND (@measured IS NULL OR (credit IS NOT NULL) = @measured)`;
+
+/** The readers of rankings. */
+export function rankingReaders(session: Session, continuationOf: ContinuationOf): Pick<StoreReader, 'rankedBuckets' | 'bucketKinds'> {
+  const { db } = session;
+  // A cross join is walked from left to right: in the order of the index, and no further than the page.
+  const byRank = (column: string): ((query: Ranking) => number[]) => {
+    const statement = db.prepare<[Ranking], number>(`
+      SELECT bucket FROM bucket_measure CROSS JOIN bucket ON bucket.id = bucket_measure.bucket
+      WHERE bucket_measure.run = @run AND bucket NOT IN (SELECT value FROM json_each(@without)) AND ${PASSES}
+      ORDER BY ${column} DESC, bucket LIMIT @limit OFFSET @offset`).pluck();
+    return (query) => statement.all(query);
+  };
+  const byClearest = byRank('clearest');
+  const byCredit = byRank('credit');
+  const bySpread = byRank('variance');
+  const passing = db.prepare<[Sieve & { readonly buckets: string }], number>(`
+    SELECT bucket.id FROM json_each(@buckets) AS asked CROSS JOIN bucket ON bucket.id = asked.value CROSS JOIN bucket_measure ON bucket_measure.bucket = bucket.id
+    WHERE ${PASSES}`).pluck();
+  const kinds = db.prepare<[string], BucketKind>(`
+    SELECT event_type AS role, origin, iif(credit IS NULL, 'not measured', 'measured') AS credit, count(*) AS count
+    FROM bucket CROSS JOIN bucket_measure ON bucket_measure.bucket = bucket.id WHERE bucket.run = ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`);
+  const measured = db.prepare<[number], MeasuredRow>(MEASURED);
+  const removals = db.prepare<[string], RemovalRow>(REMOVALS);
+  const named = db.prepare<[{ bucket: number; message: number }], MessageRow>(`${MESSAGE} WHERE decision.id = @message`);
+  const foremostBy = (order: string): ((bucket: number) => MessageRow | undefined) => {
+    const statement = db.prepare<[{ bucket: number }], MessageRow>(`
+      ${MESSAGE} WHERE decision.id = coalesce((${firstBy(order)}),
+        (SELECT message FROM bucket WHERE id = @bucket),
+        (SELECT min(id) FROM decision WHERE bucket = @bucket),
+        (SELECT min(decision) FROM alternative WHERE bucket = @bucket))`);
+    return (bucket) => statement.get({ bucket });
+  };
+  const clearestIn = foremostBy('rank');
+  const largestIn = foremostBy('abs(headline.value)');
+
+  /** Every bucket where a removal was measured, the largest distance first. */
+  function removed(run: string): ReadonlyMap<number, Removal> {
+    const found = new Map<number, Removal>();
+    const keep = (bucket: number, removal: Removal): void => {
+      const known = found.get(bucket);
+      if (known === undefined || distanceOf(known) < distanceOf(removal)) found.set(bucket, removal);
+    };
+    for (const { bucket, own, message, replace, remove } of removals.all(run)) {
+      if (replace === null) continue;
+      keep(bucket, { message, replace, remove });
+      // Two distributions are never set against each other.
+      if (own !== null && continuationOf(bucket) === null) keep(own, { message, replace, remove });
+    }
+    return new Map([...found].sort(([one, a], [other, b]) => distanceOf(b) - distanceOf(a) || one - other));
+  }
+
+  function ranked(bucket: number, removal: Removal | null, order: BucketOrder): RankedBucket {
+    const { variance, ...row } = measured.get(bucket) ?? notFound(session, 'bucket', bucket);
+    const found = order === 'distance' && removal !== null ? named.get({ bucket, message: removal.message }) : (order === 'credit' ? largestIn : clearestIn)(bucket);
+    return {
+      ...row,
+      spread: variance === null ? null : Math.sqrt(variance),
+      message: found?.message ?? null,
+      text: found?.text ?? '',
+      credit: found === undefined ? null : takeHeadline(found).credit,
+      removal,
+      continuation: continuationOf(bucket),
+    };
+  }
+
+  return {
+    rankedBuckets: guarded(session, ({ run, order, filter = ALL_BUCKETS, ...page }: RankingQuery) => {
+      const { offset, limit } = checkedPage(page);
+      const sieve = sieveOf(filter);
+      const removal = removed(run);
+      if (order !== 'distance') {
+        const by = { clearest: byClearest, credit: byCredit, spread: bySpread }[order];
+        return by({ run, without: '[]', ...sieve, offset, limit }).map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
+      }
+      const buckets = JSON.stringify([...removal.keys()]);
+      const kept = new Set(passing.all({ buckets, ...sieve }));
+      const first = [...removal.keys()].filter((bucket) => kept.has(bucket)).slice(offset, offset + limit);
+      const rest = byClearest({ run, without: buckets, ...sieve, offset: Math.max(0, offset - kept.size), limit: limit - first.length });
+      return [...first, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
+    }),
+    bucketKinds: guarded(session, (run) => kinds.all(run)),
+  };
+}
+
+function sieveOf({ roles, origins, credit: [credit, ...both] }: BucketFilter): Sieve {
+  const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : JSON.stringify(values));
+  return { roles: listed(roles), origins: listed(origins), measured: credit === undefined || both.length > 0 ? null : credit === 'measured' ? 1 : 0 };
+}

@@ -1,0 +1,31 @@
+/** What a whole run's credits and verifications come to, without reading its buckets one by one. */
+import { IS_OTHER } from './readContinuations.ts';
+import { checkedPage } from '../rows.ts';
+import { guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import { SHOWN_FIRST } from './readMessages.ts';
+import type { Page, RunCredit, StoreReader } from '../types.ts';
+
+export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOfRun' | 'verdictsOfRun'> {
+  const { db } = session;
+  // The buckets come first, newest before older ones, so that a page ends early.
+  const credits = db.prepare<[{ run: string } & Page], RunCredit>(`
+    SELECT credit.bucket, credit.decision, origin, event_type AS eventType, value, low, high
+    FROM bucket CROSS JOIN credit ON credit.bucket = bucket.id
+    WHERE bucket.run = @run AND NOT ${IS_OTHER} AND credit.id = (
+      SELECT id FROM credit AS other WHERE other.bucket = credit.bucket AND other.decision = credit.decision ${SHOWN_FIRST})
+    ORDER BY bucket.id DESC, credit.id LIMIT @limit OFFSET @offset`);
+  const verdicts = db.prepare<[string], { result: 'identical' | 'different' | 'notComparable' | null; count: number }>(`
+    SELECT result, count(*) AS count
+    FROM bucket CROSS JOIN replay ON replay.bucket = bucket.id
+    LEFT JOIN verification ON verification.id = (SELECT max(id) FROM verification WHERE verification.replay = replay.id)
+    WHERE bucket.run = ? GROUP BY result`);
+  return {
+    creditsOfRun: guarded(session, (run, offset, limit) => credits.all({ run, ...checkedPage({ offset, limit }) })),
+    verdictsOfRun: guarded(session, (run) => {
+      const counts = new Map(verdicts.all(run).map(({ result, count }) => [result, count]));
+      const of = (result: 'identical' | 'different' | 'notComparable' | null): number => counts.get(result) ?? 0;
+      return { identical: of('identical'), different: of('different'), notComparable: of('notComparable'), unverified: of(null) };
+    }),
+  };
+}

@@ -1,0 +1,96 @@
+/** The read-only door of the store: what the extension host opens while the engine writes, or with no engine at all. */
+import { realFile } from '../../files/realFile.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { diagnosticReaders } from '../tables/diagnostics.ts';
+import { evaluationReaders } from '../tables/evaluations.ts';
+import { labelReaders } from '../tables/labels.ts';
+import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
+import { bucketReaders } from './readBuckets.ts';
+import { costliestReaders } from './readCostliest.ts';
+import { continuationReader, ownContinuationReader } from './readContinuations.ts';
+import { factReaders } from './readFacts.ts';
+import { iterationReaders } from './runs/readIterations.ts';
+import { clearestReaders, headlineReader } from './readHeadlines.ts';
+import { creditReader, messageReader, messageReaders } from './readMessages.ts';
+import { problemReaders } from './runs/readProblems.ts';
+import { rankingReaders } from './readRankings.ts';
+import { runCreditReaders } from './readRunCredits.ts';
+import { runReaders } from './runs/readRuns.ts';
+import { questionReaders } from './runs/readQuestions.ts';
+import { searchReaders } from './runs/readSearch.ts';
+import { stepReaders } from './runs/readSteps.ts';
+import { outlineReaders, treeReader } from './readTrees.ts';
+import { accountReader } from '../tables/runAccounts.ts';
+import { connectForReading, loadSqlite, translate } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import { requireOwnSchema } from '../tables/storeSchema.ts';
+import type { StoreReader } from '../types.ts';
+
+export type * from '../types.ts';
+
+/** The store was made by an older version of C3; whoever writes to it brings it up to date first. */
+export class OlderStoreError extends C3Error {
+  constructor(path: string, version: number) {
+    super('store', `The store ${path} is of the older version ${version}: start the engine (in VS Code, C3: Update store) or any writing \`c3\` command once to bring it up to date.`);
+    this.name = 'OlderStoreError';
+  }
+}
+
+/**
+ * Opens an existing store for reading. What it returns is current: rows that the engine adds are seen by the next call.
+ * @throws OlderStoreError; C3Error('store') when there is no store, when it is not ours or newer, when anything in it is not as C3 makes it, or when
+ *   Node is older than 22
+ */
+export function openStoreForReading(path: string): StoreReader {
+  loadSqlite();
+  const absolute = realFile(path);
+  if (inspect(absolute) !== 'store') {
+    throw new C3Error('store', `There is no store at ${absolute} yet: start a run first, or point --store at one.`);
+  }
+  const { db, fixed } = connectForReading(absolute);
+  const session: Session = { db, path: absolute };
+  try {
+    const version = translate(absolute, () => versionOf(session.db));
+    if (version < MIGRATIONS.length) {
+      throw new OlderStoreError(absolute, version);
+    }
+    translate(absolute, () => { requireOwnSchema(db, absolute, version, MIGRATIONS); });
+    return { ...readersOf(session, () => { db.close(); }), fixed };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** All reading functions on a connection that sees what is written. */
+export function readersOf(session: Session, close: () => void): StoreReader {
+  return translate(session.path, () => {
+    const treeOf = treeReader(session);
+    const messagesOf = messageReader(session, treeOf);
+    const continuationOf = continuationReader(session);
+    return {
+      path: session.path,
+      fixed: false,
+      ...runReaders(session),
+      ...runCreditReaders(session),
+      ...iterationReaders(session),
+      ...accountReader(session),
+      ...stepReaders(session),
+      ...diagnosticReaders(session),
+      ...evaluationReaders(session),
+      ...labelReaders(session),
+      ...messageReaders(session, treeOf, messagesOf),
+      ...outlineReaders(session, treeOf),
+      ...searchReaders(session, messagesOf),
+      ...questionReaders(session),
+      ...factReaders(session, treeOf),
+      ...costliestReaders(session),
+      ...bucketReaders(session, treeOf, { creditOf: creditReader(session), headlineOf: headlineReader(session), continuationOf }),
+      ...clearestReaders(session),
+      ...rankingReaders(session, continuationOf),
+      ...problemReaders(session, messagesOf),
+      ...ownContinuationReader(session),
+      close,
+    };
+  });
+}

@@ -1,0 +1,47 @@
+/** Reading a run back to go on with it: what a training iteration learned from, and what the run has cost. */
+import { guarded } from '../../files/sqlite.ts';
+import type { Session } from '../../files/sqlite.ts';
+import { float32Of, int32Of } from '../../tokens.ts';
+import type { EpisodeCost, PositionCost, ReplayCost, StoreReader, TrainingMessage } from '../../types.ts';
+
+type MessageRow = Omit<TrainingMessage, 'tokens' | 'logprobs'> & { readonly tokens: Buffer; readonly logprobs: Buffer };
+
+/** A message that was taken from an equal request has reused more than its prompt: nothing was computed for it. */
+const REUSED = 'reused_tokens > prompt_tokens';
+const summed = (what: string, where: string): string => `coalesce(sum(${what}) FILTER (WHERE ${where}), 0)`;
+const TOKENS = `${summed('prompt_tokens', `NOT ${REUSED}`)} AS promptTokens, ${summed('reused_tokens', `NOT ${REUSED}`)} AS reusedTokens,
+      ${summed('length(tokens) / 4', `NOT ${REUSED}`)} AS completionTokens, ${summed('length(tokens) / 4', REUSED)} AS reusedCompletionTokens`;
+
+export function iterationReaders(session: Session): Pick<StoreReader, 'trainingMessages' | 'costs' | 'replayCosts' | 'episodeCosts'> {
+  const { db } = session;
+  // A later word of the same estimator, should there be one, is not what the iteration learned from.
+  const messages = db.prepare<[{ run: string; iteration: number; estimator: string }], MessageRow>(`
+    SELECT decision.bucket AS bucket, decision.id AS decision, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+      (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
+        ORDER BY credit.id LIMIT 1) AS credit
+    FROM decision JOIN instance ON instance.id = decision.instance JOIN context ON context.id = decision.context JOIN text ON text.id = context.text
+    WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
+    ORDER BY decision.bucket, decision.id`);
+  const costs = db.prepare<[string], PositionCost>(`
+    SELECT event_type AS eventType, position, environment, count(*) AS decisions, ${TOKENS}
+    FROM decision WHERE run = ? AND phase IN ('evaluate', 'train') GROUP BY event_type, position, environment ORDER BY min(id)`);
+  // A replay's round has the number of its bucket. The buckets come first, or every decision would look for its own.
+  const replayCosts = db.prepare<[string], ReplayCost>(`
+    SELECT origin, decision.event_type AS eventType, position, count(*) AS decisions, ${TOKENS}
+    FROM bucket CROSS JOIN decision ON decision.run = bucket.run AND phase = 'replay' AND decision.iteration = bucket.iteration
+    WHERE bucket.run = ? AND origin IN ('request', 'diagnostic') GROUP BY origin, decision.event_type, position ORDER BY min(decision.id)`);
+  const episodeCosts = db.prepare<[{ run: string }], EpisodeCost>(`
+    SELECT NULL AS origin, position, count(*) AS episodes, sum(evaluator_calls) AS evaluatorCalls
+    FROM episode JOIN decision ON decision.id = leaf WHERE episode.run = @run AND episode.phase IN ('evaluate', 'train') GROUP BY position
+    UNION ALL
+    SELECT origin, position, count(*), sum(evaluator_calls)
+    FROM bucket CROSS JOIN episode ON episode.run = bucket.run AND episode.phase = 'replay' AND episode.iteration = bucket.iteration JOIN decision ON decision.id = leaf
+    WHERE bucket.run = @run AND origin IN ('request', 'diagnostic') GROUP BY origin, position`);
+  return {
+    trainingMessages: guarded(session, (run, iteration, estimator) =>
+      messages.all({ run, iteration, estimator }).map(({ tokens, logprobs, ...row }) => ({ ...row, tokens: int32Of(tokens), logprobs: float32Of(logprobs) }))),
+    costs: guarded(session, (run) => costs.all(run)),
+    replayCosts: guarded(session, (run) => replayCosts.all(run)),
+    episodeCosts: guarded(session, (run) => episodeCosts.all({ run })),
+  };
+}

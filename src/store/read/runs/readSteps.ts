@@ -1,0 +1,66 @@
+/** Reading what a run's steps and evaluations showed and cost, in sums: charts never read messages. */
+import type { Ledger } from '../../../shared/records/records.ts';
+import { spreadOf, type StepCredits } from '../../../shared/records/stepRows.ts';
+import { guarded } from '../../files/sqlite.ts';
+import type { Session } from '../../files/sqlite.ts';
+import type { Round, StoreReader } from '../../types.ts';
+
+interface CreditRow {
+  readonly eventType: string;
+  readonly bucket: number;
+  readonly value: number;
+}
+
+interface CostRow {
+  readonly prompt: number;
+  readonly reused: number;
+  readonly completion: number;
+}
+
+export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' | 'roundCost' | 'latestLedger'> {
+  const { db } = session;
+  // The first word on a message is the one that its iteration learned from; what diagnostics add later is another.
+  const credits = db.prepare<[{ run: string; iteration: number }], CreditRow>(`
+    SELECT decision.event_type AS eventType, decision.bucket AS bucket, value
+    FROM decision JOIN credit ON credit.id = (SELECT min(id) FROM credit AS word WHERE word.bucket = decision.bucket AND word.decision = decision.id)
+    WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration ORDER BY decision.bucket, decision.id`);
+  const tokens = db.prepare<[Round], CostRow>(`
+    SELECT coalesce(sum(prompt_tokens), 0) AS prompt, coalesce(sum(reused_tokens), 0) AS reused, coalesce(sum(length(tokens) / 4), 0) AS completion
+    FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND reused_tokens <= prompt_tokens`);
+  const taken = db.prepare<[Round], number>(`
+    SELECT coalesce(sum(length(tokens) / 4), 0)
+    FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND reused_tokens > prompt_tokens`).pluck();
+  const calls = db.prepare<[Round], number>('SELECT coalesce(sum(evaluator_calls), 0) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration').pluck();
+  const ledger = db.prepare<[string], { ledger: string }>('SELECT ledger FROM step WHERE run = ? AND metrics IS NOT NULL ORDER BY iteration DESC LIMIT 1');
+  return {
+    stepCredits: guarded(session, (run, iteration) => creditsOf(credits.all({ run, iteration }))),
+    roundCost: guarded(session, ({ run, phase, iteration }) => {
+      const round = { run, phase, iteration };
+      return { evaluatorCalls: calls.get(round) ?? 0, tokens: { ...(tokens.get(round) ?? { prompt: 0, reused: 0, completion: 0 }), reusedCompletion: taken.get(round) ?? 0 } };
+    }),
+    latestLedger: guarded(session, (run) => {
+      const row = ledger.get(run);
+      // The store wrote this JSON itself.
+      return row === undefined ? null : (JSON.parse(row.ledger) as Ledger);
+    }),
+  };
+}
+
+function creditsOf(rows: readonly CreditRow[]): StepCredits {
+  const byRole = Map.groupBy(rows, ({ eventType }) => eventType);
+  const variances = [...Map.groupBy(rows, ({ bucket }) => bucket).values()].flatMap((members) => {
+    if (members.length < 2) return [];
+    const values = members.map(({ value }) => value);
+    const centre = meanOf(values);
+    return [meanOf(values.map((value) => (value - centre) ** 2))];
+  });
+  return {
+    roles: [...byRole].flatMap(([role, members]) => {
+      const spread = spreadOf(members.map(({ value }) => value));
+      return spread === null ? [] : [{ role, spread }];
+    }),
+    variance: variances.length === 0 ? null : { value: meanOf(variances), contexts: variances.length },
+  };
+}
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,0 +1,66 @@
+/** What the complete evaluations of a run measured: stored when each ends, so that it is known before the run ends and after a cancel. */
+import type { EvaluationKind } from '../../shared/records/records.ts';
+import { guardsOf } from './schema.ts';
+import { guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import type { StoredEvaluation, StoreReader, StoreWriter } from '../types.ts';
+
+/** The SQL that adds them to a store. A value of null: the evaluator failed to score every episode. */
+export const EVALUATIONS = `
+CREATE TABLE evaluation (
+  run TEXT NOT NULL REFERENCES run,
+  iteration INTEGER NOT NULL,
+  step INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('greedy', 'sampled')),
+  value REAL,
+  low REAL,
+  high REAL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (run, iteration)
+) STRICT;
+${guardsOf('evaluation', 'run = NEW.run AND iteration = NEW.iteration')}
+`;
+
+interface EvaluationRow {
+  readonly iteration: number;
+  readonly step: number;
+  readonly kind: EvaluationKind;
+  readonly value: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
+
+export function evaluationReaders(session: Session): Pick<StoreReader, 'evaluations' | 'evaluationNumbers'> {
+  const { db } = session;
+  const all = db.prepare<[string], EvaluationRow>(
+    'SELECT iteration, step, kind, value, low, high, n FROM evaluation WHERE run = ? ORDER BY step, iteration');
+  // From each number to the next by the index: an evaluation has thousands of episodes.
+  const numbers = db.prepare<[{ run: string }], number>(`
+    WITH RECURSIVE found (iteration) AS (
+      SELECT min(iteration) FROM episode WHERE run = @run AND phase = 'evaluate'
+      UNION ALL
+      SELECT (SELECT min(iteration) FROM episode WHERE run = @run AND phase = 'evaluate' AND iteration > found.iteration)
+      FROM found WHERE found.iteration IS NOT NULL
+    )
+    SELECT iteration FROM found WHERE iteration IS NOT NULL`).pluck();
+  return {
+    evaluations: guarded(session, (run) => all.all(run).map(evaluationOf)),
+    evaluationNumbers: guarded(session, (run) => numbers.all({ run })),
+  };
+}
+
+export function evaluationWriter(session: Session): Pick<StoreWriter, 'insertEvaluation'> {
+  const insert = session.db.prepare<[EvaluationRow & { run: string }]>(`
+    INSERT INTO evaluation (run, iteration, step, kind, value, low, high, n)
+    VALUES (@run, @iteration, @step, @kind, @value, @low, @high, @n)`);
+  return {
+    insertEvaluation: guarded(session, (run, { iteration, step, kind, result }) => {
+      insert.run({ run, iteration, step, kind, value: null, low: null, high: null, n: 0, ...result });
+    }),
+  };
+}
+
+function evaluationOf({ iteration, step, kind, value, low, high, n }: EvaluationRow): StoredEvaluation {
+  return { iteration, step, kind, result: value === null ? null : { value, low, high, n } };
+}

@@ -1,0 +1,318 @@
+/**
+ * The one credit that a message shows, kept beside the replays that it follows from. It is derived data: it can always be derived again, by the rule
+ * that the writer was opened with.
+ */
+import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
+import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
+import type { FinishReason } from '../../shared/records/records.ts';
+import { IS_OTHER } from '../read/readContinuations.ts';
+import { translate } from '../files/sqlite.ts';
+import type { Connection, Session } from '../files/sqlite.ts';
+
+/** How headlines follow from pools. The credit room has the formula and the engine knows the run; the store only keeps what they answer. */
+export interface HeadlineRule {
+  /** The range of a run's returns, from the configuration that its row holds; null where that does not say. */
+  rangeOf(runConfig: string): ReturnRange | null;
+  /** The headline of every alternative, by key. */
+  headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline>;
+}
+
+/**
+ * The SQL of the store version that keeps headlines. A pool goes by its first bucket. `clear` is the bound nearest to 0 where the interval leaves 0,
+ * with its sign; `rank` is its amount, or how far an undecided credit is from deciding, below 0. Buckets are ranked by the largest of their messages'
+ * headlines, problems show the clearest of the run's own messages: `message`, the first that said so. Every bucket waits for its headlines at first.
+ */
+export const HEADLINES = `
+CREATE TABLE bucket_pool (
+  bucket INTEGER PRIMARY KEY REFERENCES bucket,
+  pool INTEGER NOT NULL REFERENCES bucket,
+  temperature REAL NOT NULL,
+  newest INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX bucket_pool_pool ON bucket_pool (pool);
+
+CREATE TABLE headline (
+  pool INTEGER NOT NULL REFERENCES bucket,
+  token_key TEXT NOT NULL,
+  run TEXT NOT NULL REFERENCES run,
+  instance INTEGER NOT NULL REFERENCES instance,
+  message INTEGER REFERENCES decision,
+  estimator TEXT NOT NULL,
+  value REAL NOT NULL,
+  low REAL,
+  high REAL,
+  n INTEGER NOT NULL,
+  evaluator_calls INTEGER NOT NULL,
+  interval TEXT NOT NULL,
+  effective_n INTEGER NOT NULL,
+  reused INTEGER NOT NULL,
+  copies INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  more INTEGER,
+  reason TEXT,
+  clear REAL NOT NULL,
+  rank REAL,
+  PRIMARY KEY (pool, token_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX headline_rank ON headline (run, rank DESC) WHERE message IS NOT NULL AND rank IS NOT NULL;
+CREATE INDEX headline_problem ON headline (run, instance, rank DESC) WHERE message IS NOT NULL;
+
+CREATE TABLE headline_stale (bucket INTEGER PRIMARY KEY REFERENCES bucket) STRICT;
+INSERT INTO headline_stale SELECT id FROM bucket WHERE id IN (SELECT bucket FROM replay);
+
+ALTER TABLE bucket_measure ADD COLUMN clearest REAL;
+DROP TRIGGER credit_measured;
+DROP TRIGGER credit_measured_again;
+UPDATE bucket_measure SET credit = NULL WHERE credit IS NOT NULL;
+DROP TRIGGER credit_listed;
+UPDATE problem SET clear_message = NULL, clear_role = NULL, clear_value = NULL, clearness = NULL WHERE clear_message IS NOT NULL;
+CREATE INDEX bucket_measure_clearest ON bucket_measure (run, clearest DESC, bucket);
+`;
+
+/** Equal for messages of equal tokens; where a policy gives none, of equal text. @param said the alias of the row of `decision` */
+export const tokenKey = (said: string): string => `iif(length(${said}.tokens) = 0, 'text ' || ${said}.message, ${said}.token_hash)`;
+
+/** Writes headlines after what they follow from. */
+export interface HeadlineKeeper {
+  /** A replay of the bucket is about to be stored. */
+  note(bucket: number): void;
+  /** Derives what the open transaction made stale, where there is a rule; else it is noted for a writer that has one. */
+  settle(): void;
+  /** Derives all that is stale, in a transaction of its own. */
+  refresh(): void;
+  /** The transaction was rolled back. */
+  forget(): void;
+}
+
+/** Gives a problem the clearest of its headlines, by `run` and `instance`. */
+export const LIST_CLEAREST = `
+  UPDATE problem SET clear_message = found.message, clear_role = decision.event_type, clear_value = found.value, clearness = coalesce(found.rank, -2)
+  FROM (
+    SELECT message, value, rank FROM headline WHERE run = @run AND instance = @instance AND message IS NOT NULL AND verdict <> 'alone' ORDER BY rank DESC, message LIMIT 1
+  ) AS found JOIN decision ON decision.id = found.message WHERE problem.run = @run AND problem.instance = @instance`;
+
+interface BucketRow {
+  readonly run: string;
+  readonly instance: number;
+  readonly pool: number | null;
+  readonly near: number | null;
+  readonly temperature: number | null;
+}
+
+interface PoolPlace extends Pick<BucketRow, 'run' | 'instance'> {
+  readonly pool: number;
+}
+
+interface ResultRow {
+  readonly bucket: number;
+  readonly origin: string;
+  readonly decision: number;
+  readonly key: string;
+  readonly finish: FinishReason;
+  /** Whether the message was made for the bucket, and else whether it was continued there as it was made. */
+  readonly inBucket: 0 | 1;
+  readonly asMade: 0 | 1;
+  readonly atTemperature: 0 | 1;
+  readonly ofRun: 0 | 1;
+  readonly replay: number;
+  readonly replayIndex: number;
+  readonly leaf: number;
+  readonly leafParent: number | null;
+  readonly source: string;
+  /** The stream that the message itself was drawn on; empty where none is known. */
+  readonly drawSource: string;
+  readonly value: number | null;
+  readonly evaluatorCalls: number;
+}
+
+const RESULTS = `
+  SELECT bucket.id AS bucket, origin, said.id AS decision, ${tokenKey('said')} AS key, said.finish AS finish, said.bucket IS bucket.id AS inBucket,
+    iif(said.bucket IS bucket.id, 1, NOT ${IS_OTHER}) AS asMade, said.temperature = bucket_pool.temperature AS atTemperature, said.phase <> 'replay' AS ofRun, replay.id AS replay, replay_index AS replayIndex, leaf,
+    leaf.parent AS leafParent, leaf.stream_key AS source, said.stream_key AS drawSource,
+    replay.return AS value, replay.evaluator_calls AS evaluatorCalls
+  FROM bucket_pool CROSS JOIN bucket ON bucket.id = bucket_pool.bucket CROSS JOIN replay ON replay.bucket = bucket.id
+  CROSS JOIN decision AS said ON said.id = replay.alternative CROSS JOIN decision AS leaf ON leaf.id = replay.leaf
+  WHERE bucket_pool.pool = ? ORDER BY bucket.id, inBucket, said.sibling_index, said.id, replay_index`;
+
+type Column = string | number | null;
+
+/** Keeps headlines on a writer's connection. @param rule null where none are derived */
+export function headlineKeeper(session: Session, rule: HeadlineRule | null): HeadlineKeeper {
+  const { db, path } = session;
+  const mark = db.prepare<[number]>('INSERT OR IGNORE INTO headline_stale (bucket) VALUES (?)');
+  const stale = db.prepare<[], number>('SELECT bucket FROM headline_stale ORDER BY bucket').pluck();
+  const clear = db.prepare<[]>('DELETE FROM headline_stale');
+  const derive = rule === null ? null : deriver(db, rule);
+  /** Buckets of the open transaction. */
+  const touched = new Set<number>();
+  /** Buckets that stand in the table of stale ones. */
+  const marked = new Set<number>();
+
+  function settle(): void {
+    if (touched.size === 0) return;
+    if (derive === null) for (const bucket of touched) mark.run(bucket);
+    else derive([...touched].sort((a, b) => a - b));
+    touched.clear();
+  }
+
+  return {
+    settle,
+    note: (bucket) => {
+      if (db.inTransaction) {
+        touched.add(bucket);
+      } else if (!marked.has(bucket)) {
+        mark.run(bucket);
+        marked.add(bucket);
+      }
+    },
+    refresh: () => {
+      if (derive === null) return;
+      translate(path, () => {
+        db.transaction(() => {
+          const waiting = stale.all();
+          if (waiting.length === 0) return;
+          derive(waiting);
+          clear.run();
+        }).immediate();
+      });
+      marked.clear();
+    },
+    forget: () => { touched.clear(); },
+  };
+}
+
+/** Derives the headlines of the pools of buckets. */
+function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[]) => void {
+  const bucketRow = db.prepare<[number], BucketRow>(`
+    WITH own AS (
+      SELECT bucket.*, (SELECT temperature FROM decision WHERE decision.bucket = bucket.id ORDER BY id LIMIT 1) AS temperature FROM bucket WHERE id = ?
+    )
+    SELECT own.run AS run, own.instance AS instance, own.temperature AS temperature, (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = own.id) AS pool, (
+      SELECT pool FROM bucket AS other JOIN bucket_pool ON bucket_pool.bucket = other.id
+      WHERE other.run = own.run AND other.event_type = own.event_type AND other.context_key = own.context_key AND other.turn = own.turn
+        AND other.snapshot = own.snapshot AND bucket_pool.temperature = own.temperature ORDER BY other.id LIMIT 1) AS near
+    FROM own`);
+  const insertPool = db.prepare<[readonly Column[]]>('INSERT INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)');
+  const results = db.prepare<[number], ResultRow>(RESULTS);
+  const firstBelow = db.prepare<[{ leaf: number; alternative: number }], number>(`
+    WITH RECURSIVE path (id, parent) AS (
+      SELECT id, parent FROM decision WHERE id = @leaf
+      UNION ALL SELECT decision.id, decision.parent FROM path CROSS JOIN decision ON decision.id = path.parent AND decision.id < path.id WHERE path.parent <> @alternative
+    ) SELECT id FROM path WHERE parent = @alternative`).pluck();
+  const runConfig = db.prepare<[string], string>('SELECT config FROM run WHERE id = ?').pluck();
+  const removeOld = db.prepare<[number]>('DELETE FROM headline WHERE pool = ?');
+  const insert = db.prepare<[readonly Column[]]>(`
+    INSERT INTO headline (pool, token_key, run, instance, message, estimator, value, low, high, n, evaluator_calls, interval, effective_n, reused, copies, verdict,
+      more, reason, clear, rank) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const measure = db.prepare<[number | null, number | null, number]>('UPDATE bucket_measure SET clearest = ?, credit = ? WHERE bucket = ?');
+  const list = db.prepare<[{ run: string; instance: number }]>(LIST_CLEAREST);
+  const date = db.prepare<[number, number]>('UPDATE bucket_pool SET newest = ? WHERE pool = ?');
+  const ranges = new Map<string, ReturnRange | null>();
+
+  function rangeOf(run: string): ReturnRange | null {
+    const known = ranges.get(run);
+    if (known !== undefined) return known;
+    const range = rule.rangeOf(runConfig.get(run) ?? '');
+    ranges.set(run, range);
+    return range;
+  }
+
+  /** The pool of a bucket; null while nothing was sampled or typed for it, so that its temperature is open and there is nothing to compare. */
+  function poolOf(bucket: number): PoolPlace | null {
+    const row = bucketRow.get(bucket);
+    if (row?.temperature === undefined || row.temperature === null) return null;
+    const pool = row.pool ?? row.near ?? bucket;
+    if (row.pool === null) insertPool.run([bucket, pool, row.temperature]);
+    return { pool, run: row.run, instance: row.instance };
+  }
+
+  /** The first message below the alternative on the way to a leaf: what continues below one such message is not independent. */
+  function branchOf({ leaf, leafParent, decision, origin }: ResultRow): number {
+    if (leaf === decision || leafParent === decision || origin !== 'training') return leaf;
+    return firstBelow.get({ leaf, alternative: decision }) ?? leaf;
+  }
+
+  function derivePool({ pool, run, instance }: PoolPlace): void {
+    const rows = results.all(pool);
+    const { pool: found, decisions, messages } = poolFrom(rows, rangeOf(run), branchOf);
+    removeOld.run(pool);
+    const ranks = new Map<string, number>();
+    const amounts = new Map<string, number>();
+    for (const [key, headline] of rule.headlinesOf(found)) {
+      const clearBound = clearOf(headline);
+      const distance = distanceToDecision(headline);
+      const rank = clearBound !== 0 ? Math.abs(clearBound) : distance === null ? null : -distance;
+      if (rank !== null) ranks.set(key, rank);
+      if (headline.verdict !== 'alone') amounts.set(key, Math.abs(headline.value));
+      insert.run([
+        pool, key, run, instance, messages.get(key) ?? null, headline.estimator, headline.value, headline.low, headline.high, headline.n, headline.evaluatorCalls,
+        headline.interval, headline.effectiveN, headline.reused, headline.copies, headline.verdict, headline.more, headline.reason, clearBound, rank,
+      ]);
+    }
+    for (const { id, members } of found.buckets) {
+      measure.run(largest(members, ranks), largest(members, amounts), id);
+    }
+    if (decisions > 0) date.run(rows.reduce((newest, { replay }) => Math.max(newest, replay), 0), pool);
+  }
+
+  return (buckets) => {
+    const pools = new Map<number, PoolPlace>();
+    for (const bucket of buckets) {
+      const found = poolOf(bucket);
+      if (found !== null) pools.set(found.pool, found);
+    }
+    for (const pool of pools.values()) derivePool(pool);
+    for (const { run, instance } of new Map([...pools.values()].map((place) => [`${place.run} ${String(place.instance)}`, place])).values()) list.run({ run, instance });
+  };
+}
+
+function largest(members: readonly PoolMember[], of: ReadonlyMap<string, number>): number | null {
+  return members.reduce<number | null>((best, { key }) => {
+    const value = of.get(key) ?? null;
+    return value === null || (best !== null && best >= value) ? best : value;
+  }, null);
+}
+
+interface FoundPool {
+  readonly pool: CreditPool;
+  readonly decisions: number;
+  /** The earliest message of the run itself of each key whose own distribution this is. */
+  readonly messages: ReadonlyMap<string, number>;
+}
+
+/** @param branchOf which results of a message hang together */
+function poolFrom(rows: readonly ResultRow[], range: ReturnRange | null, branchOf: (row: ResultRow) => number): FoundPool {
+  const messages = new Map<string, number>();
+  const drawn = new Set<number>();
+  /** The bucket of every draw: equal contexts of one iteration may have drawn the same numbers. */
+  const drawBuckets = new Map<string, number>();
+  const buckets: PoolBucket[] = [];
+  for (const [id, inBucket] of Map.groupBy(rows, ({ bucket }) => bucket)) {
+    const members: PoolMember[] = [];
+    for (const [decision, own] of Map.groupBy(inBucket, (row) => row.decision)) {
+      const [first] = own;
+      if (first === undefined) continue;
+      // The message that a diagnostic bucket asks about was sampled by the policy, not chosen for what it says; it is one draw, in however many buckets.
+      const sampled = first.finish !== 'typed' && (first.inBucket === 1 || (first.origin === 'diagnostic' && first.atTemperature === 1));
+      const draw = sampled && first.inBucket === 1 && first.drawSource !== '' ? `${first.key} ${first.drawSource}` : null;
+      const repeated = draw !== null && (drawBuckets.get(draw) ?? id) !== id;
+      if (draw !== null && !repeated) drawBuckets.set(draw, id);
+      members.push({ key: first.key, drawn: sampled && !drawn.has(decision), repeated, results: resultsOf(own, branchOf) });
+      if (sampled) drawn.add(decision);
+      const known = messages.get(first.key);
+      if (first.ofRun === 1 && (first.inBucket === 1 || first.asMade === 1) && (known === undefined || decision < known)) messages.set(first.key, decision);
+    }
+    buckets.push({ id, members });
+  }
+  return { pool: { buckets, terminal: rows.length > 0 && rows.every(({ leaf, decision }) => leaf === decision), range }, decisions: rows.length, messages };
+}
+
+/** Results by stream: the replay's number, or the number of the branch that they hang on where branches hold several. */
+function resultsOf(rows: readonly ResultRow[], branchOf: (row: ResultRow) => number): PoolResult[] {
+  const branches = rows.map(branchOf);
+  const numbers = new Map([...new Set(branches)].map((branch, index) => [branch, index]));
+  const isFlat = numbers.size === rows.length;
+  return rows.map(({ replayIndex, source, value, evaluatorCalls }, index) => ({
+    stream: isFlat ? replayIndex : numbers.get(branches[index] ?? 0) ?? 0, source: source === '' ? null : source, value, evaluatorCalls,
+  }));
+}

@@ -1,0 +1,24 @@
+/** How the store keeps the unit tests of an instance: as one JSON text beside its question. */
+import type { Instance, InstanceTests } from '../../shared/records/records.ts';
+
+/** The SQL of store version 3. */
+export const VERSION_3 = 'ALTER TABLE instance ADD COLUMN tests TEXT;';
+
+export type InstanceRow = Omit<Instance, 'tests'> & { readonly tests: string | null };
+
+/** Tests as text, the same for the same tests whatever the order of their keys; null where there are none. */
+export function testsText(tests: InstanceTests): string;
+export function testsText(tests: InstanceTests | undefined): string | null;
+export function testsText(tests: InstanceTests | undefined): string | null {
+  if (tests === undefined) {
+    return null;
+  }
+  const { tests: statements, test, entryPoint, setup, prefix } = tests;
+  return JSON.stringify({ tests: statements, test, entryPoint, setup, prefix });
+}
+
+/** A row as an instance. */
+export function instanceOf({ tests, ...instance }: InstanceRow): Instance {
+  // The store wrote this JSON itself.
+  return tests === null ? instance : { ...instance, tests: JSON.parse(tests) as InstanceTests };
+}

@@ -1,0 +1,137 @@
+/** Recognises a store of ours and brings an older one up to date. Looking at a file never changes it. */
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { C3Error } from '../../shared/errors.ts';
+import { BUCKET_MEASURES } from './bucketMeasures.ts';
+import { VERSION_4 } from './diagnostics.ts';
+import { EVALUATIONS } from './evaluations.ts';
+import { HEADLINES } from './headlines.ts';
+import { VERSION_3 } from './instanceTests.ts';
+import { VERSION_5 } from './labels.ts';
+import { PROBLEMS } from './problems.ts';
+import { QUESTIONS } from './questions.ts';
+import { VERSION_2 } from './runAccounts.ts';
+import { APPLICATION_ID, VERSION_1 } from './schema.ts';
+import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connectForReading, damagedStore, notAStore, storeError } from '../files/sqlite.ts';
+import type { Connection } from '../files/sqlite.ts';
+import { requireOwnSchema } from './storeSchema.ts';
+import { parentProblem } from '../tree.ts';
+
+/** Migration i brings a store from version i to version i + 1. */
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES, QUESTIONS];
+
+/** What kind of file stands at a path; `store` also when the file is one of an older version. */
+export type FileKind = 'absent' | 'empty' | 'store';
+
+const HEADER_BYTES = 100;
+const MAGIC = 'SQLite format 3\0';
+const USER_VERSION_OFFSET = 60;
+const APPLICATION_ID_OFFSET = 68;
+
+/**
+ * Says what stands at `path` without changing a byte: the file's header is read first, and a write-ahead log that
+ * another process left behind is looked at through a read-only connection.
+ * @throws C3Error('store') when it is not SQLite, not ours, or of a newer version
+ */
+export function inspect(path: string, latest: number = MIGRATIONS.length): FileKind {
+  const header = readHeader(path);
+  if (header === null) {
+    return 'absent';
+  }
+  if (header.length === 0) {
+    return 'empty';
+  }
+  if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
+    throw new C3Error('store', notAStore(path, 'it is not an SQLite database'), { action: CHOOSE_PLACE });
+  }
+  refuseStranger(path, header.readInt32BE(APPLICATION_ID_OFFSET), header.readInt32BE(USER_VERSION_OFFSET), latest);
+  if (sizeOf(`${path}-wal`) > 0) {
+    const { db } = connectForReading(path);
+    try {
+      refuseStranger(path, numberOf(db, 'application_id'), versionOf(db), latest);
+    } catch (error) {
+      throw storeError(path, error);
+    } finally {
+      db.close();
+    }
+  }
+  return 'store';
+}
+
+/**
+ * Brings the store to the latest version in one transaction; on any error the store stays as it was.
+ * An empty file becomes a store.
+ * @param derive fills what the new version derives from its rows, in the same transaction
+ */
+export function migrate(db: Connection, path: string, migrations: readonly string[] = MIGRATIONS, derive: () => void = () => undefined): void {
+  db.transaction(() => {
+    const version = versionOf(db);
+    const isNew = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+    if (!isNew) {
+      refuseStranger(path, numberOf(db, 'application_id'), version, migrations.length);
+      requireOwnSchema(db, path, version, migrations);
+      requireOrder(db, path);
+    }
+    if (version === migrations.length) {
+      return;
+    }
+    for (const sql of migrations.slice(version)) {
+      db.exec(sql);
+    }
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    db.pragma(`user_version = ${migrations.length}`);
+    derive();
+  }).immediate();
+}
+
+/** What is written follows its chain of messages to the first: one that leads back to itself would never end. */
+function requireOrder(db: Connection, path: string): void {
+  const wrong = db.prepare<[], number>('SELECT id FROM decision WHERE parent >= id LIMIT 1').pluck().get();
+  if (wrong !== undefined) throw damagedStore(path, parentProblem(wrong));
+}
+
+/** The version of the store behind a connection. */
+export function versionOf(db: Connection): number {
+  return numberOf(db, 'user_version');
+}
+
+function refuseStranger(path: string, applicationId: number, version: number, latest: number): void {
+  if (applicationId !== APPLICATION_ID) {
+    throw new C3Error('store', notAStore(path, 'it is the SQLite database of another program'), { action: CHOOSE_PLACE });
+  }
+  if (version > latest) {
+    const versions = `store version ${version}, this one reads up to ${latest}`;
+    const problem = `The store ${path} was written by a newer version of C3 (${versions}) and was left as it was`;
+    throw new C3Error('store', `${problem}: update C3, or ${ANOTHER_PLACE}.`, { action: CHOOSE_PLACE });
+  }
+}
+
+function numberOf(db: Connection, pragma: string): number {
+  return Number(db.pragma(pragma, { simple: true }));
+}
+
+function readHeader(path: string): Buffer | null {
+  let file: number;
+  try {
+    if (!statSync(path).isFile()) {
+      throw new C3Error('store', notAStore(path, 'it is not a file'), { action: CHOOSE_PLACE });
+    }
+    file = openSync(path, 'r');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') {
+      return null;
+    }
+    throw storeError(path, error);
+  }
+  try {
+    const header = Buffer.alloc(HEADER_BYTES);
+    return header.subarray(0, readSync(file, header, 0, HEADER_BYTES, 0));
+  } catch (error) {
+    throw storeError(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

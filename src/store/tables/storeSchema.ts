@@ -1,0 +1,90 @@
+/**
+ * What a store of each version is made of, and whether a file is made of just that. A file from elsewhere could hold views in the place of tables,
+ * triggers that rewrite what is written, columns and indexes that compute: none of them is ours, and none is run.
+ */
+import { hash } from 'node:crypto';
+import { damagedStore, loadSqlite } from '../files/sqlite.ts';
+import type { Connection } from '../files/sqlite.ts';
+
+/** One object of a schema. SQLite's own indexes of keys have no SQL. */
+interface SchemaObject {
+  readonly type: string;
+  readonly name: string;
+  readonly table: string;
+  readonly sql: string | null;
+}
+
+/** SHA-256 of each version's schema, so that a healthy store is known at once; a test keeps them true. */
+export const SCHEMA_HASHES: readonly string[] = [
+  '22b7fb12aaeed3de03a28177e5cbe8a4cdd037f7cc09e0a6776e6ff9bed43e7b',
+  'abf4136ed214fbec51bb8311bc5eeeda17795d4f060cbab028b46b7d5fc1eb97',
+  '55d18cc4ff5bbe209db34e0240eab51fb2f922c9ac061c4955be3b8daf510b04',
+  '4fe284012dff1a7091fa5e2b44b90449aeef579ba387892e0a18f82b449b2418',
+  '789ad38f6000f6e003ed9fdea3488a29d9842fc566323a6a1409e3f86e567668',
+  '6292df0b5e9b029d8689f6c7aa508d850db95a6fa856eb7470fa3f4d0c5b005c',
+  '9b3efced0b3a770d7b549e39f1e183eed458941c0b1c4a32ace64f004c0f54e8',
+  '68627a0e3b4f0f13280994313d73d04ea13e33c43258277669c93a99321e6beb',
+  '4621fc6c29cf7c8a173c2a9ed55e8bf6de78b540146038969b9b1ca49b36abdc',
+  '23235169eff820db57b64e5c9b4b97454d23bb7545b86c55220a4a0e6f70f9d1',
+];
+
+/** Longest name that a sentence quotes. */
+const LONGEST_NAME = 60;
+
+/** The hash of a schema, whatever the order and the line breaks in which it is kept. */
+export function schemaHash(db: Connection): string {
+  return hashOf(objectsOf(db));
+}
+
+/**
+ * What of a store's schema is not ours; empty for a store as C3 makes it.
+ * @param version which version it says it has
+ * @param migrations the SQL of each version
+ * @returns what is wrong, each as a part of a sentence
+ */
+export function schemaProblems(db: Connection, version: number, migrations: readonly string[]): readonly string[] {
+  const found = objectsOf(db);
+  if (hashOf(found) === SCHEMA_HASHES[version - 1]) return [];
+  const expected = new Map(expectedObjects(migrations.slice(0, version)).map((object) => [keyOf(object), object]));
+  const problems: string[] = [];
+  for (const object of found) {
+    const own = expected.get(keyOf(object));
+    expected.delete(keyOf(object));
+    if (own === undefined) problems.push(`the ${wordsOf(object)} is none of ours`);
+    else if (own.sql !== object.sql || own.table !== object.table) problems.push(`the ${wordsOf(object)} is not as C3 makes it`);
+  }
+  return [...problems, ...[...expected.values()].map((object) => `the ${wordsOf(object)} is missing`)];
+}
+
+/** @throws C3Error('store') where the schema is not the one of its version */
+export function requireOwnSchema(db: Connection, path: string, version: number, migrations: readonly string[]): void {
+  const [first, ...others] = schemaProblems(db, version, migrations);
+  if (first === undefined) return;
+  const more = others.length === 0 ? '' : `, and ${String(others.length)} more`;
+  throw damagedStore(path, `${first}${more}`);
+}
+
+function objectsOf(db: Connection): readonly SchemaObject[] {
+  // A damaged table may hold anything.
+  const rows = db.prepare<[], Readonly<Record<'type' | 'name' | 'table' | 'sql', unknown>>>('SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema').all();
+  return rows.map(({ type, name, table, sql }) => ({ type: String(type), name: String(name), table: String(table), sql: typeof sql === 'string' ? sql.replace(/\s+/gu, ' ').trim() : null }));
+}
+
+function expectedObjects(migrations: readonly string[]): readonly SchemaObject[] {
+  const db = new (loadSqlite())(':memory:');
+  try {
+    for (const sql of migrations) db.exec(sql);
+    return objectsOf(db);
+  } finally {
+    db.close();
+  }
+}
+
+const keyOf = ({ type, name }: SchemaObject): string => `${type} ${name}`;
+
+function hashOf(objects: readonly SchemaObject[]): string {
+  const lines = objects.map(({ type, name, table, sql }) => JSON.stringify([type, name, table, sql])).sort();
+  return hash('sha256', lines.join('\n'));
+}
+
+const wordsOf = ({ type, name }: SchemaObject): string => `${type} ${JSON.stringify(name.slice(0, LONGEST_NAME))}`;

@@ -1,0 +1,63 @@
+/** The small numbers that stand for instances, snapshots and environments inside the store, remembered while a writer is open. */
+import { C3Error } from '../../shared/errors.ts';
+import type { Instance, NumericEnvironment } from '../../shared/records/records.ts';
+import { testsText } from '../tables/instanceTests.ts';
+import type { Session } from '../files/sqlite.ts';
+
+export interface KeyWriter {
+  /** @throws C3Error('store') when the instance was not inserted */
+  readonly instanceId: (uidSha: string) => number;
+  /** @throws C3Error('store') when the run has no such snapshot */
+  readonly snapshotId: (run: string, weights: string) => number;
+  /** Stored on first sight. */
+  readonly environmentId: (environment: NumericEnvironment) => number;
+  /** Stored on first sight. @throws C3Error('store') when it is stored with another answer or other tests */
+  readonly storeInstance: (instance: Instance) => void;
+  /** Forgets what was remembered: rows may have been rolled back. */
+  readonly forget: () => void;
+}
+
+export function keyWriter({ db, path }: Session): KeyWriter {
+  const findInstance = db.prepare<[string], { id: number; answer: string; tests: string | null }>('SELECT id, answer, tests FROM instance WHERE uid_sha = ?');
+  const insertInstance = db.prepare<[Omit<Instance, 'tests'> & { readonly tests: string | null }]>(
+    'INSERT INTO instance (uid_sha, uid, question, answer, source, level, tests) VALUES (@uidSha, @uid, @question, @answer, @source, @level, @tests)');
+  const findSnapshot = db.prepare<[string, string], number>('SELECT id FROM snapshot WHERE weights = ? AND run = ?').pluck();
+  const findEnvironment = db.prepare<[NumericEnvironment], number>(`
+    SELECT id FROM environment
+    WHERE runtime = @runtime AND provider = @provider AND device = @device AND threads = @threads AND platform = @platform`).pluck();
+  const insertEnvironment = db.prepare<[NumericEnvironment]>(
+    'INSERT INTO environment (runtime, provider, device, threads, platform) VALUES (@runtime, @provider, @device, @threads, @platform)');
+  const instances = new Map<string, number>();
+  const snapshots = new Map<string, number>();
+
+  return {
+    instanceId: (uidSha) => remembered(instances, uidSha, () => findInstance.get(uidSha)?.id,
+      `The instance ${uidSha} is not in the store ${path}: insert it before what refers to it.`),
+    snapshotId: (run, weights) => remembered(snapshots, `${weights} ${run}`, () => findSnapshot.get(weights, run),
+      `The run ${run} has no snapshot ${weights} in the store ${path}: insert it before what refers to it.`),
+    environmentId: (environment) => findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
+    storeInstance: (instance) => {
+      const found = findInstance.get(instance.uidSha);
+      const tests = testsText(instance.tests);
+      if (found === undefined) {
+        insertInstance.run({ ...instance, tests });
+      } else if (found.answer !== instance.answer || found.tests !== tests) {
+        const changed = found.answer === instance.answer ? 'other tests' : 'another answer';
+        throw new C3Error('store', `The instance ${instance.uid} (${instance.uidSha}) is in the store ${path} with ${changed}: correct the task file, or keep the changed task in another store (--store).`);
+      }
+    },
+    forget: () => {
+      instances.clear();
+      snapshots.clear();
+    },
+  };
+}
+
+function remembered(known: Map<string, number>, name: string, find: () => number | undefined, missing: string): number {
+  const id = known.get(name) ?? find();
+  if (id === undefined) {
+    throw new C3Error('store', missing);
+  }
+  known.set(name, id);
+  return id;
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { makePaperTable, type Scale } from '../../../../src/engine/bench/paper/paperTable.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
+import { connect } from '../../../../src/store/files/sqlite.ts';
+import { tamper } from '../../../support/tamper.ts';
+import { openStoreForReading } from '../../../../src/store/read/reader.ts';
+
+/** One step of the bundled team at a size that shows nothing but that all of it is there. */
+const SCALE: Scale = {
+  tasks: ['arithmetic'],
+  methods: ['sft', 'mappo', 'magrpo', 'c3'],
+  seeds: [0, 1],
+  rates: [1e-4, 1e-3],
+  run: { steps: 1, instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': 10 },
+  search: { 'evaluation.samples': 1 },
+  sample: { contexts: 2, alternatives: 2, replays: 2, valueSamples: 2 },
+};
+
+let folder = '';
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'c3-paper-'));
+});
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Line {
+  readonly method: string;
+  readonly seed: number;
+  readonly run: string;
+  readonly evaluatorCalls: number;
+  readonly decisions: Record<string, number>;
+  readonly greedy: unknown[];
+  readonly sampled: { readonly samples: number }[];
+  readonly contexts: number;
+}
+
+test('the table goes on where it was stopped, at one budget for all methods, and runs nothing twice', async () => {
+  let told = 0;
+  const make = (until: number): Promise<unknown> => makePaperTable({ quick: true, folder, cancelled: () => told >= until, note: () => told++ }, SCALE);
+  await assert.rejects(make(3), CancelledError);
+  const path = join(folder, '.c3/paper-table-quick/c3.sqlite');
+  const runs = (): number => {
+    const store = openStoreForReading(path);
+    try {
+      return store.countRuns();
+    } finally {
+      store.close();
+    }
+  };
+  const stopped = runs();
+  assert.ok(stopped >= 3);
+  await make(Infinity);
+  // Three methods try two rates; four have two seeds.
+  assert.equal(runs(), 6 + 8);
+  const text = (name: string): string => readFileSync(join(folder, '.c3/paper-table-quick', name), 'utf8');
+  const first = JSON.parse(text('table.json')) as { search: { method: string; chosen: boolean }[]; runs: Line[]; table: { rows: { method: string }[] } };
+  assert.deepEqual(first.table.rows.map(({ method }) => method), SCALE.methods);
+  assert.deepEqual(first.search.filter(({ chosen }) => chosen).map(({ method }) => method), ['mappo', 'magrpo', 'c3']);
+  for (const { method, evaluatorCalls, decisions, greedy, sampled, contexts } of first.runs) {
+    assert.equal(evaluatorCalls, method === 'sft' ? 0 : 2 * 8);
+    // Whole episodes have as many plans as answers; C3 has two plans of four answers each.
+    assert.deepEqual(decisions, method === 'sft' ? {} : { reasoner: method === 'c3' ? 4 : 16, actor: 16 });
+    assert.deepEqual([greedy.length, sampled.map(({ samples }) => samples), contexts], [4, [10, 10, 10, 10], 2]);
+  }
+  assert.match(text('table.html'), /<!doctype html>/i);
+  await make(Infinity);
+  assert.equal(runs(), 14);
+  const samples = (method: string): number[] => {
+    const store = openStoreForReading(path);
+    try {
+      return first.runs.filter((one) => one.method === method).map(({ run }) => store.diagnosticSamples(run).length);
+    } finally {
+      store.close();
+    }
+  };
+  assert.deepEqual([samples('mappo'), samples('c3')], [[1, 1], [1, 1]]);
+  assert.deepEqual((JSON.parse(text('table.json')) as typeof first).runs, first.runs);
+  // Samples of MAPPO from before its credits were stored with them are made anew, nothing else is.
+  const db = connect(path, 'write');
+  assert.ok(tamper(db, 'DELETE FROM credit WHERE bucket IN (SELECT bucket FROM diagnostic_bucket)') > 0);
+  db.close();
+  await make(Infinity);
+  assert.deepEqual([runs(), samples('mappo'), samples('c3')], [14, [2, 2], [1, 1]]);
+  assert.deepEqual(readdirSync(join(folder, '.c3/paper-table-quick')).filter((name) => name.endsWith('.tmp')), []);
+});

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Evaluators } from '../../../../src/engine/recipe/evaluators.ts';
+import { parseRecipe, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { EngineService } from '../../../../src/engine/service.ts';
+import { generateSplit } from '../../../../src/tasks/split.ts';
+import { readConfig } from '../../../../src/training/config.ts';
+
+test('the bundled Python task is scored in the sandbox, and its verdicts outlive the sandbox', async (t) => {
+  const evaluators = new Evaluators();
+  t.after(() => {
+    evaluators.close();
+  });
+  const config = readConfig('task: {name: python}', 'test');
+  const [instance] = generateSplit({ task: 'python', seed: 'evaluators', train: 1, evaluation: 0, levels: config.task.levels }).train;
+  assert.ok(instance);
+  const score = (text: string): Promise<(number | null)[]> => evaluators.using(config, async (evaluator) => [(await evaluator.evaluate(instance, text)).score]);
+  assert.deepEqual(await score(instance.answer), [1]);
+  assert.deepEqual(await score('def'), [0]);
+  evaluators.close();
+  assert.deepEqual(await score(instance.answer), [1]);
+});
+
+test('a run of the Python task goes to its end, its returns are those of the sandbox, and re-execution finds them again', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'c3-python-'));
+  const service = new EngineService(join(folder, 'c3.sqlite'));
+  t.after(async () => {
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const recipe = await readRecipe(null, ['task.name=python', 'steps=1', 'instances_per_step=2', 'evaluation.instances=2', 'sampling.max_new_tokens=16'], folder);
+  const { run } = await service.run(recipe, { cancelled: () => false, onProgress: () => undefined });
+  const episodes = service.reading((store) => store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100 }));
+  assert.equal(episodes.length, 16);
+  assert.ok(episodes.every((episode) => episode.return === 0 || episode.return === 1));
+  const report = await service.verify(run, null, () => false);
+  assert.deepEqual([report.different, report.notComparable], [0, 0]);
+  assert.ok(report.checked > 0);
+});
+
+test('a run that was stored before evaluators could be chosen is scored as it was', async () => {
+  const recipe = await readRecipe(null, [], tmpdir());
+  const { evaluator, ...config } = recipe.config;
+  assert.equal(evaluator, 'auto');
+  assert.equal(parseRecipe(JSON.stringify({ ...recipe, config }), 'run').config.evaluator, 'answer');
+});

@@ -1,0 +1,62 @@
+/** A process's hold on its store: shared by its work, and sealed when it is quiet. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { StoreHold } from '../../../../src/engine/run/storeHold.ts';
+import { checkSeal, isSealed, sealPathOf } from '../../../../src/store/files/seal.ts';
+import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
+import { eventually } from '../../../integration/harness/eventually.ts';
+
+const CONTROL = { cancelled: () => false };
+
+function storeIn(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-hold-'));
+  t.after(() => { rmSync(folder, { recursive: true, force: true }); });
+  return join(folder, 'c3.sqlite');
+}
+
+function write(hold: StoreHold, id: string): Promise<void> {
+  return hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => {
+    store.insertRun({ id, method: 'c3', seed: 1, title: id, config: '{}', plannedSteps: 1, createdAt: '2026-01-01T00:00:00.000Z' });
+  });
+}
+
+it('seals the store when it was quiet for a while, not after every piece of work, and unseals it for the next', async (t) => {
+  const path = storeIn(t);
+  const hold = new StoreHold(path, 300);
+  for (const id of ['one', 'two', 'three']) {
+    await write(hold, id);
+    assert.ok(!isSealed(path), `after ${id}`);
+    assert.ok(!existsSync(`${path}.lock`), 'others may write');
+  }
+  await eventually('the seal', () => isSealed(path));
+  assert.equal(checkSeal(path).state, 'whole');
+  await write(hold, 'four');
+  assert.ok(!isSealed(path));
+  hold.close();
+  assert.equal(checkSeal(path).state, 'whole', 'a process that ends seals at once');
+});
+
+it('leaves the seal as it was where nothing was written', async (t) => {
+  const path = storeIn(t);
+  const hold = new StoreHold(path, 60_000);
+  await write(hold, 'one');
+  await hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => { store.updateRunStatus('one', 'done', '2026-01-02T00:00:00.000Z', null); });
+  hold.close();
+  const before = readFileSync(sealPathOf(path), 'utf8');
+  await hold.while({ kind: 'window', what: 'a look' }, CONTROL, (store) => { assert.ok(store.countRuns() === 1 && !isSealed(path)); });
+  assert.equal(readFileSync(sealPathOf(path), 'utf8'), before);
+});
+
+it('leaves the seal to another process that writes meanwhile', async (t) => {
+  const path = storeIn(t);
+  const hold = new StoreHold(path, 60_000);
+  await write(hold, 'one');
+  const other = openStoreForWriting(path);
+  hold.close();
+  assert.ok(!isSealed(path));
+  other.close();
+  assert.equal(checkSeal(path).state, 'whole');
+});

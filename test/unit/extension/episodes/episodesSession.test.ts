@@ -1,0 +1,139 @@
+/** The episodes panel's side of the extension host, on a real store. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { EpisodesSession, type EpisodesSurroundings, type ProblemClasses } from '../../../../src/extension/episodes/episodesSession.ts';
+import { isEpisodesToHost, NO_PLACE, type EpisodesFromHost } from '../../../../src/shared/protocols/episodesProtocol.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/shared/records/problems.ts';
+import type { StoreWriter } from '../../../../src/store/write/writer.ts';
+import { addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+
+interface Desk {
+  readonly session: EpisodesSession;
+  readonly writer: StoreWriter;
+  readonly posted: EpisodesFromHost[];
+  readonly opened: { readonly message: number; readonly beside: boolean }[];
+  readonly later: (() => void)[];
+}
+
+function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk {
+  const { writer, ...made } = temporaryStore();
+  t.after(() => { made.remove(); });
+  const posted: EpisodesFromHost[] = [];
+  const opened: Desk['opened'] = [];
+  const later: Desk['later'] = [];
+  const kept = new Map<string, unknown>();
+  const session = new EpisodesSession(null, null, {
+    reader: () => writer,
+    keeper: { get: (key) => kept.get(key), update: (key, value) => { kept.set(key, value); return Promise.resolve(); } },
+    statusOf: ({ status }) => status,
+    classesOf: () => Promise.resolve(new Map()),
+    askForName: () => Promise.resolve(' mine '),
+    post: (message) => { posted.push(message); },
+    openTranscript: (_, message, beside) => { opened.push({ message, beside }); },
+    command: () => undefined,
+    failed: () => undefined,
+    later: (work) => { later.push(work); },
+    ...changes,
+  });
+  return { session, writer, posted, opened, later };
+}
+
+function last<Type extends EpisodesFromHost['type']>(posted: readonly EpisodesFromHost[], type: Type): Extract<EpisodesFromHost, { type: Type }> {
+  const found = posted.findLast((message) => message.type === type);
+  assert.ok(found !== undefined, type);
+  return found as Extract<EpisodesFromHost, { type: Type }>;
+}
+
+const ready = { type: 'ready', filter: NO_PROBLEM_FILTER, sort: { column: 'appearance', descending: false }, place: NO_PLACE } as const;
+const uids = (posted: readonly EpisodesFromHost[]): readonly string[] => last(posted, 'rows').rows.map(({ uid }) => uid);
+
+test('without a run the page says so, and shows the newest as soon as there is one', async (t) => {
+  const { session, writer, posted } = desk(t);
+  await session.receive(ready);
+  assert.equal(last(posted, 'empty').type, 'empty');
+  addRun(writer);
+  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1]] });
+  session.storeChanged();
+  assert.equal(last(posted, 'opened').run.id, RUN);
+  assert.equal(last(posted, 'layout').layout.rows, 1);
+});
+
+test('rows of an older order are not answered, and a growing run keeps the places of what is looked at', async (t) => {
+  const { session, writer, posted, later } = desk(t);
+  addRun(writer);
+  for (const number of [1, 2, 3]) addTree(writer, { iteration: 1, instance: instance(number), returns: [[number % 2]] });
+  await session.receive({ ...ready, sort: { column: 'question', descending: true } });
+  const first = last(posted, 'layout').layout;
+  await session.receive({ type: 'rows', revision: first.revision, offset: 0 });
+  assert.deepEqual(uids(posted), ['q3', 'q2', 'q1']);
+  const [three, two] = last(posted, 'rows').rows;
+  await session.receive({ type: 'place', place: { active: two?.id ?? null, top: three?.id ?? null, offset: 5 } });
+  addTree(writer, { iteration: 1, instance: instance(9), returns: [[1]] });
+  session.storeChanged();
+  const { layout } = last(posted, 'layout');
+  assert.deepEqual([layout.rows, layout.top, layout.active], [4, 1, 2]);
+  const answers = posted.length;
+  await session.receive({ type: 'rows', revision: first.revision, offset: 0 });
+  assert.equal(posted.length, answers);
+  // Changes while it rests are one more order, afterwards.
+  addTree(writer, { iteration: 1, instance: instance(10), returns: [[1]] });
+  session.storeChanged();
+  session.storeChanged();
+  assert.equal(last(posted, 'layout').layout.rows, 4);
+  later.shift()?.();
+  assert.equal(last(posted, 'layout').layout.rows, 5);
+});
+
+test('a filter is saved under a name, comes back sorted by name, and a spoilt one is left', async (t) => {
+  const kept = new Map<string, unknown>([['c3.episodeFilters', [{ name: 'broken' }]]]);
+  const { session, writer, posted } = desk(t, { keeper: { get: (key) => kept.get(key), update: (key, value) => { kept.set(key, value); return Promise.resolve(); } } });
+  addRun(writer);
+  await session.receive(ready);
+  assert.deepEqual(last(posted, 'saved').filters, []);
+  const filter: ProblemFilter = { ...NO_PROBLEM_FILTER, outcome: 'lost' };
+  await session.receive({ type: 'saveFilter', filter, sort: CLEAREST_FIRST });
+  assert.deepEqual(last(posted, 'saved').filters, [{ name: 'mine', filter, sort: CLEAREST_FIRST }]);
+  assert.deepEqual(kept.get('c3.episodeFilters'), last(posted, 'saved').filters);
+  await session.receive({ type: 'deleteFilter', name: 'mine' });
+  assert.deepEqual(last(posted, 'saved').filters, []);
+});
+
+test('classes arrive after the rows, sort and filter them, and their failure is said', async (t) => {
+  const classes: ProblemClasses = new Map([[instance(2).uidSha, { name: 'Misleading Plan', cases: 2, of: 3 }]]);
+  let fails = true;
+  const { session, writer, posted } = desk(t, { classesOf: () => (fails ? Promise.reject(new Error('no engine here')) : Promise.resolve(classes)) });
+  addRun(writer);
+  for (const number of [1, 2]) addTree(writer, { iteration: 1, instance: instance(number), returns: [[1]] });
+  await session.receive(ready);
+  assert.equal(last(posted, 'classes').classes.state, 'none');
+  await session.receive({ type: 'classify' });
+  assert.deepEqual(last(posted, 'classes').classes, { state: 'failed', reason: 'no engine here', names: [] });
+  fails = false;
+  await session.receive({ type: 'classify' });
+  assert.deepEqual(last(posted, 'classes').classes, { state: 'known', reason: null, names: ['Misleading Plan'] });
+  await session.receive({ type: 'list', filter: { ...NO_PROBLEM_FILTER, className: 'Misleading Plan' }, sort: CLEAREST_FIRST, place: NO_PLACE });
+  const { layout } = last(posted, 'layout');
+  await session.receive({ type: 'rows', revision: layout.revision, offset: 0 });
+  assert.deepEqual(last(posted, 'rows').rows.map(({ uid, problemClass }) => [uid, problemClass]), [['q2', { name: 'Misleading Plan', cases: 2, of: 3 }]]);
+});
+
+test('a problem opens its transcript, in a round where one is named; one that is gone is said', async (t) => {
+  const { session, writer, posted, opened } = desk(t);
+  addRun(writer);
+  const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+  await session.receive(ready);
+  const [problem = 0] = writer.problemIds({ run: RUN, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} });
+  await session.receive({ type: 'open', problem, round: { phase: 'train', iteration: 1 }, beside: true });
+  assert.deepEqual(opened, [{ message: tree?.actors[1] ?? 0, beside: true }]);
+  await session.receive({ type: 'open', problem: 999, round: null, beside: false });
+  assert.match(last(posted, 'failed').message, /no stored message yet/u);
+});
+
+test('the host takes nothing from the page that does not follow the protocol', () => {
+  assert.ok(isEpisodesToHost(ready));
+  for (const wrong of [
+    { ...ready, sort: { column: 'rowid; DROP TABLE problem', descending: false } }, { ...ready, filter: { ...NO_PROBLEM_FILTER, search: 'x'.repeat(501) } }, { ...ready, extra: 1 },
+    { type: 'open', problem: 1.5, round: null, beside: false }, { type: 'open', problem: 1, round: { phase: 'replay', iteration: 1 }, beside: false }, { type: 'deleteFilter', name: 'x'.repeat(81) },
+  ]) assert.equal(isEpisodesToHost(wrong), false, JSON.stringify(wrong).slice(0, 80));
+});
