@@ -19,7 +19,7 @@ import { openStoreForReading, type StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
 import { runSampling } from '../training/config.ts';
 import { creditRule } from '../training/credits.ts';
-import { judgesStates } from '../training/methods/methods.ts';
+import { valuesStates } from '../training/methods/methods.ts';
 import { snapshotAfter } from '../training/restore.ts';
 import type { RunControl } from '../training/run.ts';
 import { snapshotValue } from '../training/states.ts';
@@ -323,7 +323,7 @@ export class EngineService {
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const cancelled = this.stopping(control.cancelled);
-    const dependencies = { store, protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: judgesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
+    const dependencies = { store, protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: valuesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
     return this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled }));
   }
 

@@ -1,9 +1,5 @@
 /** The names that a run configuration may use; each room that gives them their meaning takes them from here. */
 
-/** Values of `method`. */
-export const METHOD_NAMES = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
-export type MethodName = (typeof METHOD_NAMES)[number];
-
 /** Values of `evaluator`. auto: code by its tests; other answers as the task has them. */
 export const EVALUATORS = ['auto', 'answer', 'math', 'math-lenient', 'python', 'python-fraction'] as const;
 export type EvaluatorName = (typeof EVALUATORS)[number];

@@ -6,11 +6,12 @@ import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import type { Sampling } from '../shared/records/records.ts';
-import { ADAPTER_MODULES, EVALUATORS, METHOD_NAMES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
+import { ADAPTER_MODULES, EVALUATORS, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
 import { parseYaml, yamlValue } from '../shared/text/yaml.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { examine, type Problem } from './configProblems.ts';
+import { METHOD_NAMES, methodWords } from './methods/words.ts';
 
 /** Characters of an override that a message repeats. */
 const MAX_SHOWN = 100;
@@ -42,14 +43,8 @@ const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<
 /** Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The defaults are the bundled team's run. */
 export const configSchema = z.strictObject({
   title: z.string().min(1).max(200).default('Bundled team, arithmetic').describe('The name of the run, as lists and panels show it.'),
-  method: oneOf(METHOD_NAMES, {
-    c3: 'Replays of the messages of one context: a message is worth its return against that of its siblings.',
-    c3_no_replay: 'c3 without its replays: whole episodes of one instance against each other, leave-one-out.',
-    c3_full_mean: 'c3 without leave-one-out: the baseline of a message holds its own return.',
-    magrpo: 'Whole episodes against the mean of their group; all roles get the same credit.',
-    mappo: 'Whole episodes against a learned value of the state, one for each role.',
-    sft: 'The team as it is: nothing is trained, whatever `steps` says.',
-  })
+  method: z.enum(METHOD_NAMES)
+    .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) } satisfies KeyMeta)
     .default('c3')
     .describe('What the messages are credited by. Every method makes the same evaluator calls per instance and step (`evaluator_budget`).'),
   seed: z.int().min(0).default(0).describe('What all randomness of the run comes from. The same seed, configuration and machine give the same run, token by token.'),

@@ -4,6 +4,7 @@ import { TASK_FORMATS } from '../shared/runNames.ts';
 import type { KeyPath } from '../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
+import { methodReads, methodsThatRead, methodWords } from './methods/words.ts';
 
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;
@@ -42,13 +43,15 @@ const RULES: readonly Rule[] = [
     keys: ['fanout', 'method', 'evaluator_budget'],
     problem: ({ fanout, method, evaluator_budget: budget }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
-      const uses = method === 'c3' || method === 'c3_full_mean';
-      return uses && leaves > budget ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).` : null;
+      return methodReads(method, 'fanout') && leaves > budget ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).` : null;
     },
   },
   {
     keys: ['credit.estimator', 'method'],
-    problem: ({ credit, method }) => (method !== 'c3' && credit.estimator !== 'loo' ? `belongs to method c3, and ${method} has a credit of its own; leave it out.` : null),
+    problem: ({ credit, method }) => {
+      if (credit.estimator === 'loo' || methodReads(method, 'credit.estimator')) return null;
+      return `belongs to method ${methodsThatRead('credit.estimator').join(', ')}, and ${method} has a credit of its own; leave it out.`;
+    },
   },
   {
     keys: ['chat.thinking', 'chat.template'],
@@ -93,7 +96,7 @@ export function examine(schema: Schema, value: object): Examined {
 }
 
 /** What is not trained has no steps. */
-const settled = (config: RunConfig): RunConfig => (config.method === 'sft' ? { ...config, steps: 0 } : config);
+const settled = (config: RunConfig): RunConfig => (methodWords(config.method).trains ? config : { ...config, steps: 0 });
 
 function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
   return RULES.flatMap(({ keys, problem }) => {

@@ -2,19 +2,20 @@
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
-import { recordTrainingTree, type RoundRecord } from '../replay/record.ts';
-import { callsOfFanout, grow, type TreeNode } from '../replay/tree.ts';
+import { recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
+import { grow, type TreeNode } from '../replay/tree.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config.ts';
 import { requireMeasured } from './measured.ts';
-import type { Judged } from './methods/method.ts';
-import { methodNamed } from './methods/methods.ts';
+import type { Method, Rollout, ValueTarget } from './methods/method.ts';
+import { callsOfRollouts, methodNamed } from './methods/methods.ts';
 
 export interface IterationInput {
   readonly config: RunConfig;
+  readonly method: Method;
   readonly instances: readonly Instance[];
   readonly policy: Policy;
   readonly protocol: Protocol;
@@ -26,7 +27,7 @@ export interface IterationInput {
   readonly reuse?: boolean;
   readonly cancelled: () => boolean;
   /** The value of every message of some trees, or of its state, for methods that take it. */
-  readonly valuesOf: (roots: readonly TreeNode[], judged: Judged) => Promise<ReadonlyMap<TreeNode, number>>;
+  readonly valuesOf: (roots: readonly TreeNode[], target: ValueTarget) => Promise<ReadonlyMap<TreeNode, number>>;
   /** Hears how many evaluator calls are about to be made. */
   readonly onBegin: (calls: number) => void;
   /** Stores what belongs to the finished trees, in the transaction that stores them, before their rows. */
@@ -34,42 +35,57 @@ export interface IterationInput {
 }
 
 /** Why a configuration's method cannot sample with a protocol, in one sentence; null where it can, and where nothing is trained. */
-export const samplingProblem = (config: RunConfig, protocol: Protocol): string | null => (config.steps === 0 ? null : methodNamed(config.method).problem(config, protocol));
+export function samplingProblem(config: RunConfig, protocol: Protocol, method: Method = methodNamed(config.method)): string | null {
+  return config.steps === 0 ? null : method.problem(config, protocol);
+}
 
-/** Grows the trees of an iteration and stores them with their buckets, replays, episodes and credits in one transaction. @throws CancelledError; EvaluatorLost; C3Error */
+/**
+ * Grows what a method plans for an iteration and stores it with buckets, replays, episodes and credits in one transaction.
+ * @throws CancelledError; EvaluatorLost; C3Error
+ */
 export async function sampleIteration(input: IterationInput): Promise<void> {
-  const { config, protocol, policy, store, instances, cancelled } = input;
-  const method = methodNamed(config.method);
-  const fanout = method.fanout(config, protocol);
-  const positions = protocol.occurrences.map(({ position }) => position);
-  input.onBegin(instances.length * callsOfFanout(protocol, positions, fanout));
+  const { config, method, protocol, store } = input;
+  const rollouts = method.plan(config, protocol);
+  input.onBegin(input.instances.length * callsOfRollouts(rollouts, protocol));
+  const budget = new EvaluatorBudget(input.instances.length * config.evaluator_budget);
+  const groups: (readonly TreeNode[])[] = [];
+  for (const [number, rollout] of rollouts.entries()) groups.push(...(await growRollout(input, rollout, number, budget)));
+  const roots = groups.flat();
+  requireMeasured(roots);
+  const target = method.valueTarget(config);
+  const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
+  const instances = input.instances.map((_, index) => groups.filter((__, place) => place % input.instances.length === index).flat());
+  const { credits } = method.credit({ settings: config, instances, values });
+  const rule: TreeCreditRule = (_, siblings) => siblings.map((node) => credits.get(node) ?? null);
+  store.transaction(() => {
+    input.onTree(roots);
+    for (const trees of groups) recordTrainingTree(store, trees, protocol, input.round, rule);
+  });
+}
+
+/** Grows one rollout. @returns the trees of each instance, in order */
+async function growRollout(input: IterationInput, { fanout, commonRandomNumbers }: Rollout, number: number, budget: EvaluatorBudget): Promise<TreeNode[][]> {
+  const { config, protocol, policy, instances, cancelled } = input;
+  const scope = `iteration:${String(input.round.iteration)}`;
   const roots = await grow(
     {
       protocol,
       render: input.render,
       policy,
       evaluator: input.evaluator,
-      budget: new EvaluatorBudget(instances.length * config.evaluator_budget),
+      budget,
       sampling: runSampling(config),
       seed: config.seed,
-      scope: `iteration:${String(input.round.iteration)}`,
-      commonRandomNumbers: method.commonRandomNumbers(config),
+      // No two rollouts share random numbers.
+      scope: number === 0 ? scope : `${scope}:rollout:${String(number)}`,
+      commonRandomNumbers,
       ...(input.reuse !== undefined && { reuse: input.reuse }),
     },
     instances.map((instance) => ({ instance, node: null })),
-    positions,
+    protocol.occurrences.map(({ position }) => position),
     fanout,
     { cancelled },
   );
-  requireMeasured(roots);
-  const judged = method.judged(config);
-  const values = judged === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, judged);
-  const siblings = fanout[0] ?? 1;
-  store.transaction(() => {
-    input.onTree(roots);
-    for (const index of instances.keys()) {
-      const own = roots.slice(index * siblings, (index + 1) * siblings);
-      recordTrainingTree(store, own, protocol, input.round, method.credits(own, config, values));
-    }
-  });
+  const perInstance = fanout[0] ?? 1;
+  return instances.map((_, index) => roots.slice(index * perInstance, (index + 1) * perInstance));
 }

@@ -3,7 +3,6 @@
  * stored as it happens, and an interrupted run goes on where it stood.
  */
 import { mean } from '../credit/describe.ts';
-import { meanInterval, pairedBootstrap } from '../credit/interval.ts';
 import { EvaluatorLost, type Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
@@ -12,17 +11,19 @@ import type { ModelRuntime } from '../runtime/host.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { RunProgress, RunStage } from '../shared/protocols/engineProtocol.ts';
 import { EVALUATION_ROUNDS, isEvaluatedAfter, roundDuring, type EvaluationRound } from '../shared/records/evaluationRounds.ts';
-import type { EvaluationKind, Instance, Interval, RunStatus, RunSummary, StepMetrics } from '../shared/records/records.ts';
+import type { EvaluationKind, Instance, RunStatus, RunSummary, StepMetrics } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { CostAccount } from './account.ts';
+import { comparison, proportion } from './accuracy.ts';
 import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile, valueHeadFile } from './checkpoints.ts';
 import { runSampling, type RunConfig } from './config.ts';
 import { evaluate, instanceMeans, samplesOf, solved } from './evaluation.ts';
 import { samplingProblem, sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
-import { judgesStates, methodRemarks } from './methods/methods.ts';
+import type { Method } from './methods/method.ts';
+import { methodNamed, methodRemarks, valuesStates } from './methods/methods.ts';
 import { Remaining, runWork, type ExpectedPace } from './remaining.ts';
 import { restoreTraining, snapshotAfter } from './restore.ts';
 import { runInstances } from './room.ts';
@@ -41,6 +42,8 @@ export interface RunDependencies {
   /** Positions of the model: what a context and its answer together may take. */
   readonly maxPositions: number;
   readonly evaluator: Evaluator;
+  /** The one that the configuration names unless given. */
+  readonly method?: Method;
   readonly train: readonly Instance[];
   readonly evaluation: readonly Instance[];
   /** The run's recipe as the store keeps it. */
@@ -72,7 +75,7 @@ type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
  */
 export async function runTraining(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl): Promise<RunSummary> {
   const { store, now, base } = dependencies;
-  const problem = samplingProblem(config, dependencies.protocol);
+  const problem = samplingProblem(config, dependencies.protocol, dependencies.method);
   if (problem !== null) throw new C3Error('input', problem);
   store.transaction(() => {
     store.insertRun({ id, method: config.method, seed: config.seed, title: config.title, config: dependencies.recipe, plannedSteps: config.steps, createdAt: now() });
@@ -137,6 +140,7 @@ class Run {
   private readonly control: RunControl;
   private readonly account: CostAccount;
   private readonly environment: number;
+  private readonly method: Method;
   private readonly learning: LearnInput;
   private readonly remaining: Remaining;
 
@@ -149,7 +153,8 @@ class Run {
     this.account = new CostAccount(store, id, protocol, clock);
     this.environment = store.environmentId(runtime.environment);
     this.remaining = new Remaining(runWork(config, dependencies.evaluation.length, store.run(id).steps), dependencies.expected, clock);
-    this.learning = { ...dependencies, run: id, config, cancelled: control.cancelled };
+    this.method = dependencies.method ?? methodNamed(config.method);
+    this.learning = { ...dependencies, run: id, config, method: this.method, cancelled: control.cancelled };
   }
 
   async execute(): Promise<RunSummary> {
@@ -224,6 +229,7 @@ class Run {
     const started = clock();
     await sampleIteration({
       config: this.config,
+      method: this.method,
       instances,
       policy: this.policy(snapshot),
       protocol,
@@ -233,7 +239,7 @@ class Run {
       store,
       round: this.round('train', iteration, snapshot),
       cancelled: this.control.cancelled,
-      valuesOf: (roots, judged) => treeValues(this.dependencies, this.dependencies.runtime, roots, judged, this.control.cancelled),
+      valuesOf: (roots, target) => treeValues(this.dependencies, this.dependencies.runtime, roots, target, this.control.cancelled),
       onBegin: (calls) => {
         this.account.announce(calls);
       },
@@ -252,7 +258,7 @@ class Run {
     // What taught nothing left the model folder's weights.
     const file = kept && trained !== base ? snapshotFile(snapshotFolder, trained) : null;
     if (file !== null) await runtime.saveSnapshot(trained, file);
-    if (kept && judgesStates(this.config)) await runtime.saveValueHead(trained, valueHeadFile(snapshotFolder, this.id, iteration));
+    if (kept && valuesStates(this.config)) await runtime.saveValueHead(trained, valueHeadFile(snapshotFolder, this.id, iteration));
     store.transaction(() => {
       store.insertSnapshot({ id: trained, run: this.id, iteration, base: modelFolder, file });
       store.finishStep(this.id, iteration, metrics, this.account.ledger());
@@ -382,19 +388,4 @@ class Run {
   private progress(stage: RunStage, done: number, total: number, message: string, metrics: StepMetrics | null = null): void {
     this.control.onProgress({ run: this.id, stage, done, total, metrics, remainingSeconds: this.remaining.seconds(), message });
   }
-}
-
-/** The share of instances solved with its interval: Wilson's of single episodes, Student's t over the means of several; null where all are masked. */
-function proportion(outcomes: readonly (number | null)[]): Interval | null {
-  const interval = meanInterval(outcomes.filter((outcome) => outcome !== null));
-  return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
-}
-
-/** Intervals before and after, and the paired bootstrap of their difference over instances. */
-function comparison(before: readonly (number | null)[], after: readonly (number | null)[], trained: boolean, seed: number): RunSummary['accuracy'] {
-  const pairs = before.flatMap((value, index) => {
-    const later = after[index];
-    return value === null || later === null || later === undefined ? [] : [[value, later] as const];
-  });
-  return { before: proportion(before), after: trained ? proportion(after) : null, difference: trained && pairs.length > 0 ? pairedBootstrap(pairs, seed) : null };
 }

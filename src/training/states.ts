@@ -11,7 +11,7 @@ import type { ModelRuntime } from '../runtime/host.ts';
 import type { ValueState } from '../runtime/train/valueHead.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
-import type { Judged } from './methods/method.ts';
+import type { ValueTarget } from './methods/method.ts';
 
 export interface StateForm {
   readonly protocol: Protocol;
@@ -57,9 +57,9 @@ export async function statesOf(form: StateForm, moments: readonly Moment[]): Pro
 }
 
 /** The value of every message of some trees, or of its state, by the policy in training. @throws CancelledError */
-export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'values'>, roots: readonly TreeNode[], judged: Judged, cancelled: () => boolean): Promise<ReadonlyMap<TreeNode, number>> {
+export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'values'>, roots: readonly TreeNode[], target: ValueTarget, cancelled: () => boolean): Promise<ReadonlyMap<TreeNode, number>> {
   const nodes = withDescendants(roots);
-  const { states, places } = await statesOf(form, nodes.map((node) => momentOf(node, judged)));
+  const { states, places } = await statesOf(form, nodes.map((node) => momentOf(node, target)));
   const values = await runtime.values(states, cancelled);
   return new Map(nodes.flatMap((node, index) => {
     const value = values[places[index] ?? -1];
@@ -76,8 +76,8 @@ export async function snapshotValue(form: StateForm, runtime: Pick<ModelRuntime,
 
 const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
 
-function momentOf({ instance, position, parent, answer }: TreeNode, judged: Judged): Moment {
+function momentOf({ instance, position, parent, answer }: TreeNode, target: ValueTarget): Moment {
   const messages = new Map<number, string>();
   for (let node = parent; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
-  return { position, question: instance.question, messages, ...(judged === 'message' && { said: answer.tokens }) };
+  return { position, question: instance.question, messages, ...(target === 'message' && { said: answer.tokens }) };
 }

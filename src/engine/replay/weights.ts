@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { snapshotFile, valueHeadFile } from '../../training/checkpoints.ts';
-import { judgesStates } from '../../training/methods/methods.ts';
+import { valuesStates } from '../../training/methods/methods.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../training/restore.ts';
 import type { ModelPool } from '../models/models.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
@@ -90,7 +90,7 @@ export class Weights {
       const rebuilt = await restoreTraining(input, iteration);
       const file = snapshotFile(this.folder, rebuilt);
       if (rebuilt !== base && !existsSync(file)) await runtime.saveSnapshot(rebuilt, file);
-      if (judgesStates(recipe.config)) await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, iteration));
+      if (valuesStates(recipe.config)) await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, iteration));
       return file;
     });
   }

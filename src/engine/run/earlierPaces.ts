@@ -2,7 +2,7 @@
 import { C3Error } from '../../shared/errors.ts';
 import type { NumericEnvironment } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { methodNamed } from '../../training/methods/methods.ts';
+import { plannedRollouts } from '../../training/methods/methods.ts';
 import type { Pace } from '../../training/remaining.ts';
 import { parseRecipe, protocolOf, type Recipe } from '../recipe/recipe.ts';
 
@@ -39,10 +39,10 @@ export function earlierPaces(
 function likeness(recipe: Recipe): string {
   const { config, modelFolder, protocolText } = recipe;
   const { train_file: trainFile, evaluation_file: evaluationFile, name } = config.task;
-  const fanout = config.steps === 0 ? null : methodNamed(config.method).fanout(config, protocolOf(recipe));
+  const rollouts = config.steps === 0 ? null : plannedRollouts(config, protocolOf(recipe)).map(({ fanout }) => fanout);
   const { evaluator, adapter, sampling, ppo, memory, device } = config;
   const settings = [evaluator, adapter, sampling.max_new_tokens, ppo.epochs, memory.recompute, device.precision];
-  return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, fanout, ...settings]);
+  return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, rollouts, ...settings]);
 }
 
 /** A stored recipe; null for one that this version cannot read. */

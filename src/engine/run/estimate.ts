@@ -2,7 +2,7 @@
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { RunConfig } from '../../training/config.ts';
-import { methodNamed } from '../../training/methods/methods.ts';
+import { plannedRollouts } from '../../training/methods/methods.ts';
 import { runWork, type Pace, type RunWork } from '../../training/remaining.ts';
 import type { RunData } from '../recipe/recipe.ts';
 
@@ -41,16 +41,17 @@ export function plannedWork(
   { train, evaluation }: Pick<RunData, 'train' | 'evaluation'>,
   finished = 0,
 ): PlannedWork {
-  const fanout = config.steps === 0 ? [] : methodNamed(config.method).fanout(config, protocol);
   const tested = [...train, ...evaluation].some(({ tests }) => tests !== undefined);
   const code = tested && !ANSWERS.includes(config.evaluator);
-  let messages = config.steps === 0 ? 0 : Math.min(config.instances_per_step, train.length);
   let [stepMessages, stepPrograms] = [0, 0];
-  protocol.occurrences.forEach(({ scored }, level) => {
-    messages *= fanout[level] ?? 1;
-    stepMessages += messages;
-    if (scored && code) stepPrograms += messages;
-  });
+  for (const { fanout } of config.steps === 0 ? [] : plannedRollouts(config, protocol)) {
+    let messages = Math.min(config.instances_per_step, train.length);
+    protocol.occurrences.forEach(({ scored }, level) => {
+      messages *= fanout[level] ?? 1;
+      stepMessages += messages;
+      if (scored && code) stepPrograms += messages;
+    });
+  }
   const episodePrograms = code ? protocol.occurrences.filter(({ scored }) => scored).length : 0;
   const episodeMessages = protocol.occurrences.length;
   const counts = { episodeMessages, stepMessages, episodePrograms, stepPrograms };

@@ -14,7 +14,7 @@ import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderContext, type Renderer } from '../../team/render.ts';
 import { configSchema, runAdapter, runSampling, type RunConfig } from '../../training/config.ts';
-import { methodNamed } from '../../training/methods/methods.ts';
+import { plannedRollouts } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
@@ -96,7 +96,9 @@ export function memoryLine({ totals }: MemoryPlan): string {
 
 /** Evaluator calls, decisions and tokens that a run's configuration allows, at most. */
 export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
-  const perStep = config.steps === 0 ? costOf(config, protocol, 0, []) : costOf(config, protocol, Math.min(config.instances_per_step, train.length), methodNamed(config.method).fanout(config, protocol));
+  const instances = Math.min(config.instances_per_step, train.length);
+  const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
+  const perStep = sumOf([costOf(config, protocol, 0, []), ...rollouts.map(({ fanout }) => costOf(config, protocol, instances, fanout))]);
   // Each time greedily once, and by sampling.
   const perEvaluation = costOf(config, protocol, evaluation.length, [1 + config.evaluation.samples]);
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
@@ -159,20 +161,24 @@ function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanIn
   const { samples, batch } = config.evaluation;
   const evaluated = Math.min(Math.max(samples, batch), data.evaluation.length * samples);
   const trains = config.steps > 0;
-  const fanouts = methodNamed(config.method).fanout(config, protocol);
-  let messages = trains ? Math.min(config.instances_per_step, data.train.length) : 0;
-  const positions = protocol.occurrences.map(({ position, ancestors }, level) => {
+  const lengths = protocol.occurrences.map(({ position, ancestors }) => {
     const fresh = newTokens[position] ?? sampling.maxNewTokens;
     const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + (newTokens[ancestor] ?? 0), 0);
-    const fanout = fanouts[level] ?? 1;
-    const contexts = messages;
-    messages *= fanout;
-    return { contexts, messages: fanout, promptTokens: Math.max(1, Math.min(context, model.maxPositions - fresh)), newTokens: fresh };
+    return { promptTokens: Math.max(1, Math.min(context, model.maxPositions - fresh)), newTokens: fresh };
   });
-  const generation = positions.flatMap(({ contexts, messages: fanout, ...lengths }) => [
-    ...(evaluated > 0 ? [{ rows: evaluated, prompts: evaluated, ...lengths }] : []),
-    ...(contexts > 0 ? [{ rows: contexts * fanout, prompts: contexts, ...lengths }] : []),
-  ]);
+  const positions = (trains ? plannedRollouts(config, protocol) : []).flatMap(({ fanout }) => {
+    let contexts = Math.min(config.instances_per_step, data.train.length);
+    return lengths.map((length, level) => {
+      const messages = fanout[level] ?? 1;
+      const found = { contexts, messages, ...length };
+      contexts *= messages;
+      return found;
+    });
+  });
+  const generation = [
+    ...(evaluated > 0 ? lengths.map((length) => ({ rows: evaluated, prompts: evaluated, ...length })) : []),
+    ...positions.map(({ contexts, messages, ...length }) => ({ rows: contexts * messages, prompts: contexts, ...length })),
+  ].filter(({ rows }) => rows > 0);
   const start = runAdapter(config, protocol);
   const { micro_batch_tokens: microBatchTokens, recompute } = config.memory;
   return {

@@ -1,4 +1,27 @@
-/** The paper's ablation "w/o LOO" (equation 26): C3 with the mean of all alternatives, the own one included, as the baseline. */
-import { treeMethod } from './tree.ts';
+/**
+ * The paper's ablation "w/o LOO": C3 with the mean of all alternatives, the own one included, as the baseline.
+ *
+ *   b   = sum over i of c_i R_i / sum over i of c_i                     (26)
+ *   A_j = R_j - b
+ */
+import { c3 } from './c3.ts';
+import type { Method } from './method.ts';
+import { ppoEpochs } from './ppo.ts';
+import { replayTrees, treeProblem } from './tree.ts';
 
-export const c3FullMean = treeMethod(() => 'full_mean');
+export const c3FullMean: Method = {
+  compared: 'context',
+  estimator: () => 'full_mean',
+  valueTarget: () => null,
+  problem: treeProblem,
+  remarks: ({ credit }) =>
+    credit.group_normalise
+      ? ['With credit.group_normalise c3_full_mean gives the advantages of c3: scaling erases the factor n / (n - 1) between them, so this ablation changes nothing.']
+      : [],
+
+  plan: replayTrees,
+
+  credit: (step) => c3.credit({ ...step, settings: { ...step.settings, credit: { ...step.settings.credit, estimator: 'full_mean' } } }),
+
+  updates: ppoEpochs,
+};

@@ -1,14 +1,30 @@
 /**
- * The ablation "w/o replay" as the published code has it (C3 reference section 3.3, `c3_no_replay`): whole episodes, so one continuation of each alternative;
- * all messages of a role form one group, whatever stood before them, and each is credited by leave-one-out.
+ * The ablation "w/o replay" as the published code has it (C3 reference section 3.3, `c3_no_replay`): whole episodes, so one continuation of each
+ * alternative; all messages of a role form one group, whatever came before them, and each is credited by leave-one-out. Of G episodes:
  *
- * With B episodes that is MAGRPO's credit times B / (B - 1).
+ *   A_g = R_g - 1 / (G - 1) * sum over i != g of R_i
+ *
+ * which is the credit of MAGRPO times G / (G - 1); then PPO on A.
  */
-import { wholeEpisodes } from './episodes.ts';
-import { episodeCredits, type Method } from './method.ts';
+import { episodeCredits, episodesProblem, wholeEpisodes } from './episodes.ts';
+import type { Method } from './method.ts';
+import { ppoEpochs } from './ppo.ts';
 
 export const c3NoReplay: Method = {
-  ...wholeEpisodes,
+  compared: 'instance',
   estimator: () => 'loo',
-  credits: (roots, { credit }) => episodeCredits(roots, 'loo', credit.return_clip),
+  valueTarget: () => null,
+  problem: episodesProblem(2),
+  remarks: ({ credit }) => [
+    credit.group_normalise
+      ? 'With credit.group_normalise c3_no_replay and magrpo give the same advantages: scaling erases the factor between them.'
+      : 'c3_no_replay gives the advantages of magrpo times n / (n - 1), n episodes of an instance: ' +
+        'the two differ by that factor only, and AdamW, which scales its steps, leaves little of it.',
+  ],
+
+  plan: wholeEpisodes,
+
+  credit: (step) => ({ credits: episodeCredits(step, 'loo') }),
+
+  updates: ppoEpochs,
 };

@@ -1,31 +1,45 @@
-/** What the methods without replay share: as many whole episodes of an instance as the evaluator budget pays for, none sharing random numbers with another. */
+/** What the methods without replay share: as many whole episodes of an instance as the evaluator budget pays for. */
+import type { CreditEstimator } from '../../credit/estimators.ts';
+import { alternativeReturns } from '../../replay/record.ts';
+import type { TreeNode } from '../../replay/tree.ts';
+import type { Credit } from '../../shared/records/records.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import type { Method, MethodSettings } from './method.ts';
+import { comparedCredits, episodeOf, type Method, type MethodSettings, type SampledStep } from './method.ts';
 
 /** Whole episodes that the budget pays for: one evaluator call for each scored message. */
-function episodesOf({ evaluator_budget: budget }: MethodSettings, protocol: Protocol): number {
+function episodesFor({ evaluator_budget: budget }: MethodSettings, protocol: Protocol): number {
   return Math.floor(budget / Math.max(1, scoredIn(protocol)));
 }
 
 const scoredIn = ({ occurrences }: Protocol): number => occurrences.filter(({ scored }) => scored).length;
 
 /**
- * Sampling of whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: replay m of another alternative stands in the
- * baseline here, and one that draws the same numbers as the message itself would bias the gradient.
+ * Whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: the baseline holds replay m of another alternative
+ * here, and one that draws the same numbers as the message itself would bias the gradient.
  */
-export const wholeEpisodes: Pick<Method, 'fanout' | 'problem' | 'commonRandomNumbers' | 'compared' | 'judged'> = {
-  fanout: (settings, protocol) => protocol.occurrences.map((_, level) => (level === 0 ? episodesOf(settings, protocol) : 1)),
-  problem: episodesProblem(2),
-  commonRandomNumbers: () => false,
-  compared: 'instance',
-  judged: () => null,
-};
+export const wholeEpisodes: Method['plan'] = (settings, protocol) => [
+  { fanout: protocol.occurrences.map((_, level) => (level === 0 ? episodesFor(settings, protocol) : 1)), commonRandomNumbers: false },
+];
 
 /** Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with each other. */
 export function episodesProblem(least: 1 | 2): Method['problem'] {
   return (settings, protocol) => {
-    if (episodesOf(settings, protocol) >= least) return null;
+    if (episodesFor(settings, protocol) >= least) return null;
     const [words, reason] = least === 1 ? ['no episode', ''] : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
-    return `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance with the protocol ${protocol.name}, which has ${String(scoredIn(protocol))} scored messages; raise it${reason}.`;
+    const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance`;
+    return `${budget} with the protocol ${protocol.name}, which has ${String(scoredIn(protocol))} scored messages; raise it${reason}.`;
   };
+}
+
+/** Every message gets the credit of its episode; the group is all episodes of the instance. */
+export function episodeCredits({ instances, settings }: SampledStep, estimator: CreditEstimator): ReadonlyMap<TreeNode, Credit> {
+  const credits = new Map<TreeNode, Credit>();
+  for (const episodes of instances) {
+    const returns = episodes.map((first) => alternativeReturns(first, settings.credit.return_clip));
+    comparedCredits(returns, estimator).forEach((own, g) => {
+      const first = episodes[g];
+      if (own !== null && first !== undefined) for (const message of episodeOf(first)) credits.set(message, own);
+    });
+  }
+  return credits;
 }

@@ -1,9 +1,24 @@
-/** MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`): an episode's return minus its group's mean, for every message of the episode. */
-import { wholeEpisodes } from './episodes.ts';
-import { episodeCredits, type Method } from './method.ts';
+/**
+ * MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`). Of each instance G whole episodes are sampled, with returns R_1 ... R_G:
+ *
+ *   A_g = R_g - 1 / G * sum over i of R_i
+ *
+ * for every message of episode g alike; then PPO on A.
+ */
+import { episodeCredits, episodesProblem, wholeEpisodes } from './episodes.ts';
+import type { Method } from './method.ts';
+import { ppoEpochs } from './ppo.ts';
 
 export const magrpo: Method = {
-  ...wholeEpisodes,
+  compared: 'instance',
   estimator: () => 'magrpo',
-  credits: (roots, { credit }) => episodeCredits(roots, 'magrpo', credit.return_clip),
+  valueTarget: () => null,
+  problem: episodesProblem(2),
+  remarks: () => [],
+
+  plan: wholeEpisodes,
+
+  credit: (step) => ({ credits: episodeCredits(step, 'magrpo') }),
+
+  updates: ppoEpochs,
 };

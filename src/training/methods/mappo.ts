@@ -1,28 +1,49 @@
 /**
- * MAPPO (reference section 4.1): whole episodes; a message's advantage is the sum of the rewards from it on minus the value of the state in which it was said.
- * That is generalised advantage estimation with gamma = lambda = 1. Advantages are neither scaled over the batch nor divided by the message's length, as the
- * published code does for this method alone: all methods learn alike here.
+ * MAPPO (reference section 4.1). Whole episodes with rewards r_0 ... r_T of their messages, and a learned value V(s_t) of the state in which message t is said:
+ *
+ *   A_t = r_t + r_(t+1) + ... + r_T - V(s_t)
+ *
+ * which is generalized advantage estimation with gamma = lambda = 1. V learns from the same sums before the policy moves; then PPO on A. Advantages are
+ * neither scaled over the batch nor divided by the message's length, as the published code does for this method alone: all methods learn alike here.
  */
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/records/records.ts';
 import { episodesProblem, wholeEpisodes } from './episodes.ts';
-import type { Method } from './method.ts';
+import { episodeOf, type Method } from './method.ts';
+import { ppoEpochs, valueEpochs } from './ppo.ts';
 
 export const mappo: Method = {
-  ...wholeEpisodes,
-  // A value stands for the episodes that one would be compared with.
-  problem: episodesProblem(1),
-  judged: () => 'state',
+  compared: 'instance',
   estimator: () => 'mappo',
-  credits: (_, { credit: { return_clip: bound } }, values) => (__, siblings) => siblings.map((node) => againstState(node, values.get(node), bound)),
-};
+  valueTarget: () => 'state',
+  // A value takes the place of the episodes that one would be compared with.
+  problem: episodesProblem(1),
+  remarks: ({ credit }) =>
+    credit.group_normalise
+      ? [
+          'With credit.group_normalise mappo gives the first role the advantages of magrpo: all its messages of an instance answer one state, ' +
+            'and scaling takes its value out again.',
+        ]
+      : [],
 
-/** @param value of the state in which the message was said */
-function againstState(node: TreeNode, value: number | undefined, bound: number): Credit | null {
-  return stateCredit(alternativeReturns(node, bound), rewardsBefore(node), value);
-}
+  plan: wholeEpisodes,
+
+  credit({ instances, settings, values }) {
+    const credits = new Map<TreeNode, Credit>();
+    for (const message of instances.flat().flatMap((episode) => [...episodeOf(episode)])) {
+      const own = stateCredit(alternativeReturns(message, settings.credit.return_clip), rewardsBefore(message), values.get(message));
+      if (own !== null) credits.set(message, own);
+    }
+    return { credits };
+  },
+
+  *updates(step) {
+    yield* valueEpochs(step);
+    yield* ppoEpochs(step);
+  },
+};
 
 /**
  * The credit of one message: the mean of what followed it minus the value of its state (C3 appendix I: A_j = mean return - V(h)), with the interval of that mean.

@@ -1,45 +1,116 @@
-/** What sets the methods apart: how an iteration samples under the evaluator budget, and which credit each message gets. Prompts, decoding, optimiser, clipping and KL are the same for all. */
+/**
+ * What a method is: an algorithm in three parts. One file holds one method; words.ts says what readers see of it, methods.ts lists it.
+ *
+ * A training step, with the policy as the step before left it:
+ *   1. `plan` says what to roll out for every instance; the run samples, scores and counts it;
+ *   2. `credit` says what each message of the whole step is worth; messages and credits are stored in one transaction;
+ *   3. `updates` says, one after another, what is learned from what is stored.
+ * Prompts, decoding, loss and optimizer are the same for all methods (the loss: runtime/trainingGraph.ts).
+ */
 import { creditGroup, type CreditEstimator } from '../../credit/estimators.ts';
-import { alternativeReturns, type AlternativeReturns, type TreeCreditRule } from '../../replay/record.ts';
+import type { AlternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/records/records.ts';
 import type { Protocol } from '../../team/protocol.ts';
 
 /** What a method reads of a run's configuration. */
 export interface MethodSettings {
+  readonly steps: number;
   readonly fanout: readonly number[];
   readonly evaluator_budget: number;
-  readonly credit: { readonly estimator: CreditEstimator; readonly alpha: number; readonly group_normalise: boolean; readonly common_random_numbers: boolean; readonly return_clip: number };
+  readonly credit: {
+    readonly estimator: CreditEstimator;
+    readonly alpha: number;
+    readonly group_normalise: boolean;
+    readonly common_random_numbers: boolean;
+    readonly return_clip: number;
+  };
+  readonly ppo: {
+    readonly learning_rate: number;
+    readonly warmup_fraction: number;
+    readonly final_fraction: number;
+    readonly epochs: number;
+  };
+  readonly value_head: { readonly learning_rate: number; readonly epochs: number; readonly clip: number };
 }
 
-/** What the value head judges: the state in which a message is said, V(s), or the message in its state, q(s, a). */
-export type Judged = 'state' | 'message';
+/** What a value is the value of: the state in which a message is said, V(s), or the message in its state, q(s, a). */
+export type ValueTarget = 'state' | 'message';
+
+/** Trees to grow, one set for every instance of a step. */
+export interface Rollout {
+  /** Messages sampled per position of the protocol. */
+  readonly fanout: readonly number[];
+  /** Whether replay m of one alternative draws the random numbers of replay m of its siblings. */
+  readonly commonRandomNumbers: boolean;
+}
+
+/** A step whose messages are sampled and scored. */
+export interface SampledStep {
+  readonly settings: MethodSettings;
+  /** The trees of each instance, in the order of the plan; a whole episode is a tree that does not branch. */
+  readonly instances: readonly (readonly TreeNode[])[];
+  /** The value of every message, or of its state; empty where the method has no value target. */
+  readonly values: ReadonlyMap<TreeNode, number>;
+}
+
+export interface Credited {
+  /** A message that is missing has no credit, and nothing is learned from it. */
+  readonly credits: ReadonlyMap<TreeNode, Credit>;
+}
+
+/** A step whose messages and credits are stored. */
+export interface LearningStep {
+  readonly settings: MethodSettings;
+  /** From 1. */
+  readonly iteration: number;
+}
+
+/** One thing to learn from the stored messages of a step. */
+export type Update =
+  /** One pass over all credited messages: one optimizer step of the policy, or of each agent's adapter. */
+  | { readonly kind: 'policy'; readonly learningRate: number }
+  /** The value head learns what followed each credited message. */
+  | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number };
+
+/** Updates in the order in which they are made; each is done when the generator is asked for the next one. */
+export type Updates = Generator<Update, void> | AsyncGenerator<Update, void>;
 
 export interface Method {
-  /** Messages sampled per position of the protocol, for one instance. */
-  readonly fanout: (settings: MethodSettings, protocol: Protocol) => readonly number[];
-  /** Why that cannot be had, in one sentence; null where it can. */
-  readonly problem: (settings: MethodSettings, protocol: Protocol) => string | null;
-  /** Whether replay m of one alternative draws the random numbers of replay m of its siblings. */
-  readonly commonRandomNumbers: (settings: MethodSettings) => boolean;
+  /** What is compared with each other: the messages of one context, or those of one role in all episodes of an instance. */
+  readonly compared: 'context' | 'instance';
   /** The name under which credits are stored and learned from. */
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
-  /** Whether what is compared is the messages of one context, or those of one role in all episodes of an instance. */
-  readonly compared: 'context' | 'instance';
-  /** What credits take a value of, of each message, and the value head learns; null where there is none. */
-  readonly judged: (settings: MethodSettings) => Judged | null;
-  /** The credits of one instance's trees, group of siblings by group of siblings. @param roots all of the instance's @param values by message, where the method has something judged */
-  readonly credits: (roots: readonly TreeNode[], settings: MethodSettings, values: ReadonlyMap<TreeNode, number>) => TreeCreditRule;
+  /** What the value head learns and `credit` gets values of; null where there is none. */
+  readonly valueTarget: (settings: MethodSettings) => ValueTarget | null;
+  /** Why it cannot be run with a protocol, in one sentence; null where it can. */
+  readonly problem: (settings: MethodSettings, protocol: Protocol) => string | null;
+  /** What a user who compares methods should know of a configuration, one sentence each. */
+  readonly remarks: (settings: MethodSettings) => readonly string[];
+
+  readonly plan: (settings: MethodSettings, protocol: Protocol) => readonly Rollout[];
+  readonly credit: (step: SampledStep) => Credited;
+  readonly updates: (step: LearningStep) => Updates;
 }
+
+/** Every group of siblings of some trees, parents first: the messages that answer one context. */
+export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly TreeNode[]> {
+  if (siblings.length === 0) return;
+  yield siblings;
+  for (const { children } of siblings) yield* contextsOf(children);
+}
+
+/** A message with all that follow it. */
+export function* episodeOf(node: TreeNode): Generator<TreeNode> {
+  yield node;
+  for (const child of node.children) yield* episodeOf(child);
+}
+
+/** A group's alternatives, each with what it is valued at where an estimator takes that. */
+type Alternatives = readonly (AlternativeReturns & { readonly value?: number | undefined })[];
 
 /** Credits of a group; all are null while fewer than two members have a return, for there is nothing to compare with. */
-export function comparedCredits(members: readonly (AlternativeReturns & { readonly value?: number | undefined })[], estimator: CreditEstimator, alpha?: number): readonly (Credit | null)[] {
+export function comparedCredits(members: Alternatives, estimator: CreditEstimator, alpha?: number): readonly (Credit | null)[] {
   const measured = members.filter(({ returns }) => returns.some((value) => value !== null)).length;
   return measured < 2 ? members.map(() => null) : creditGroup({ alternatives: members, alpha }, estimator);
-}
-
-/** Every message gets the credit of the episode that it stands in; the group is all episodes of the instance. Each root begins one episode. */
-export function episodeCredits(roots: readonly TreeNode[], estimator: CreditEstimator, bound: number): TreeCreditRule {
-  const credits = comparedCredits(roots.map((root) => alternativeReturns(root, bound)), estimator);
-  return (_, siblings) => siblings.map(({ alternative }) => credits[alternative] ?? null);
 }

@@ -227,7 +227,7 @@ describe('a run of value-assisted C3', () => {
 
 describe('the remarks', () => {
   it('says where scaling undoes its values', () => {
-    const remarks = (...overrides: readonly string[]): string[] => methodRemarks(readConfig('', 'x', ['method=mappo', ...overrides]), PAIR);
+    const remarks = (...overrides: readonly string[]): readonly string[] => methodRemarks(readConfig('', 'x', ['method=mappo', ...overrides]), PAIR);
     assert.deepEqual(remarks(), []);
     assert.match(remarks('credit.group_normalise=true').join('\n'), /mappo gives the first role the advantages of magrpo/);
   });

@@ -8,7 +8,8 @@ import type { Message } from '../../../src/shared/records/records.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config.ts';
-import { callsPerInstance, METHOD_NAMES, methodRemarks, type MethodName } from '../../../src/training/methods/methods.ts';
+import { callsPerInstance, methodRemarks } from '../../../src/training/methods/methods.ts';
+import { METHOD_NAMES, type MethodName } from '../../../src/training/methods/words.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
 
@@ -228,7 +229,7 @@ describe('group normalisation', () => {
 });
 
 describe('remarks', () => {
-  const remarks = (...overrides: readonly string[]): string[] => methodRemarks(readConfig('', 'x', overrides), PAIR);
+  const remarks = (...overrides: readonly string[]): readonly string[] => methodRemarks(readConfig('', 'x', overrides), PAIR);
 
   it('say where an ablation changes nothing, and where a budget is not the same', () => {
     assert.deepEqual(remarks(), []);

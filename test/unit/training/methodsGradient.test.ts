@@ -4,17 +4,23 @@ import { describe, it } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { alternativeReturns, type TreeCreditRule } from '../../../src/replay/record.ts';
 import { callsOf, grow, type TreeNode } from '../../../src/replay/tree.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import type { Judged, MethodSettings } from '../../../src/training/methods/method.ts';
-import { methodNamed, type MethodName } from '../../../src/training/methods/methods.ts';
+import { readConfig } from '../../../src/training/config.ts';
+import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
+import { methodNamed } from '../../../src/training/methods/methods.ts';
+import type { MethodName } from '../../../src/training/methods/words.ts';
 import { ENVIRONMENT, instances, NEVER, PAIR, positionsOf, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
 
 const BUDGET = 4;
 /** Without common random numbers: the enumeration below lets every answer be drawn by itself. */
-const SETTINGS: MethodSettings = { fanout: [2, 2], evaluator_budget: BUDGET, credit: { estimator: 'loo', alpha: 0.75, group_normalise: false, common_random_numbers: false, return_clip: 10 } };
+const SETTINGS: MethodSettings = {
+  ...readConfig('', 'defaults'),
+  fanout: [2, 2],
+  evaluator_budget: BUDGET,
+  credit: { estimator: 'loo', alpha: 0.75, group_normalise: false, common_random_numbers: false, return_clip: 10 },
+};
 const INSTANCE: Instance = instances(1)[0] ?? assert.fail();
 
 /** Logit of saying `1`: of the reasoner, then of the actor after the plan 0 and after the plan 1. */
@@ -66,26 +72,21 @@ class ToldPolicy implements Policy {
 
 const parameterOf = ({ parent }: TreeNode): number => (parent === null ? 0 : parent.answer.text === '1' ? 2 : 1);
 const logitOf = (node: TreeNode): number => PARAMETERS[parameterOf(node)] ?? NaN;
-/** Of the state, and of what is said in it where that is judged. */
-const valueOf = (node: TreeNode, judged: Judged | null): number => (VALUES[parameterOf(node)] ?? NaN) + (judged === 'message' && node.answer.text === '1' ? 0.35 : 0);
+/** Of the state, and of what is said in it where that is the target. */
+const valueOf = (node: TreeNode, target: ValueTarget | null): number => (VALUES[parameterOf(node)] ?? NaN) + (target === 'message' && node.answer.text === '1' ? 0.35 : 0);
 const below = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...below(node.children)]);
-
-function creditsOf(siblings: readonly TreeNode[], rule: TreeCreditRule): Map<TreeNode, number> {
-  const own = rule(siblings.map((node) => alternativeReturns(node, 10)), siblings);
-  return new Map([...siblings.map((node, index) => [node, own[index]?.value ?? 0] as const), ...siblings.flatMap((node) => [...creditsOf(node.children, rule)])]);
-}
 
 /** Per role, E[mean over its messages of credit times grad log pi], over every iteration that can be; and what all of them cost. */
 async function expectedUpdate(name: MethodName, settings: MethodSettings): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
   const method = methodNamed(name);
-  const fanout = method.fanout(settings, PAIR);
+  const { fanout, commonRandomNumbers } = method.plan(settings, PAIR)[0] ?? assert.fail();
   const messages = fanout.reduce<number[]>((levels, count) => [...levels, (levels.at(-1) ?? 1) * count], []);
   const update = PARAMETERS.map(() => 0);
   const calls = new Set<number>();
   let total = 0;
   for (let bits = 0; bits < 2 ** messages.reduce((sum, count) => sum + count, 0); bits++) {
     const roots = await grow(
-      { protocol: PAIR, render: renderPlain, policy: new ToldPolicy(bits), evaluator: LATER, budget: new EvaluatorBudget(BUDGET), sampling: SAMPLING, seed: 0, scope: 'iteration:1', commonRandomNumbers: method.commonRandomNumbers(settings) },
+      { protocol: PAIR, render: renderPlain, policy: new ToldPolicy(bits), evaluator: LATER, budget: new EvaluatorBudget(BUDGET), sampling: SAMPLING, seed: 0, scope: 'iteration:1', commonRandomNumbers },
       starts([INSTANCE]), positionsOf(PAIR), fanout, NEVER,
     );
     const nodes = below(roots);
@@ -93,7 +94,10 @@ async function expectedUpdate(name: MethodName, settings: MethodSettings): Promi
     const likely = nodes.reduce((product, node) => product * chance(logitOf(node), node.answer.text), 1);
     total += likely;
     calls.add(roots.reduce((sum, node) => sum + callsOf(node), 0));
-    for (const [node, credit] of creditsOf(roots, method.credits(roots, settings, new Map(nodes.map((node) => [node, valueOf(node, method.judged(settings))]))))) {
+    const values = new Map(nodes.map((node) => [node, valueOf(node, method.valueTarget(settings))]));
+    const { credits } = method.credit({ settings, instances: [roots], values });
+    for (const node of nodes) {
+      const credit = credits.get(node)?.value ?? 0;
       const k = parameterOf(node);
       update[k] = (update[k] ?? 0) + (likely * credit * slope(logitOf(node), node.answer.text)) / (messages[node.position] ?? NaN);
     }

@@ -9,7 +9,7 @@ import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { checkpointFile, checkpointsOf, removeUnfinished, valueHeadFile } from '../../../src/training/checkpoints.ts';
 import { readConfig } from '../../../src/training/config.ts';
-import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
+import { METHOD_NAMES } from '../../../src/training/methods/words.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';

@@ -5,6 +5,7 @@ import type { Interval } from '../../../shared/records/records.ts';
 import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
+import { knownMethodWords } from '../../../training/methods/words.ts';
 import { onFront, paretoPicture, type CostPoint } from './paperPictures.ts';
 
 export interface PaperReport {
@@ -28,17 +29,8 @@ const TITLE = 'Methods of credit at one evaluator budget';
 /** The method that the others are compared with. */
 const REFERENCE = 'c3';
 
-/** What methods are called on the page, and what they do; others go by their own name. */
-const METHODS: ReadonlyMap<string, { readonly label: string; readonly does: string }> = new Map([
-  ['c3', { label: 'C3', does: 'credits a message against alternatives from the same context, each continued to the end by replay; its baseline leaves the message itself out.' }],
-  ['c3_no_replay', { label: 'C3 without replay', does: 'whole episodes instead of replays: a message is compared with those of its role in other episodes, leave-one-out.' }],
-  ['c3_full_mean', { label: 'C3 with full mean', does: 'as C3, but the baseline is the mean of all alternatives, the message itself included.' }],
-  ['magrpo', { label: 'MAGRPO', does: 'an episode\u2019s return less the mean of its group, for every message of the episode alike.' }],
-  ['mappo', { label: 'MAPPO', does: 'a centralised value head on the state is the baseline.' }],
-  ['sft', { label: 'SFT', does: 'the team as it comes, not trained further.' }],
-]);
-
-const labelOf = (method: string): string => METHODS.get(method)?.label ?? method;
+/** What methods are called on the page; others go by their own name. */
+const labelOf = (method: string): string => knownMethodWords(method)?.label ?? method;
 const nameOf = (method: string): string => escaped(labelOf(method), 40);
 
 type Form = 'percent' | 'decimal' | 'compact' | 'count' | 'seconds';
@@ -188,7 +180,7 @@ function curvesFigure(id: string, task: string, rows: readonly MethodRow[], plac
 function paretoFigure(id: string, task: string, rows: readonly MethodRow[], placeOf: (method: string) => number): string {
   const points = rows.flatMap(({ method, measures: { greedy, tokens } }): CostPoint[] => {
     // A method that does not train has spent no tokens on it, whether or not that was measured.
-    const x = tokens?.mean ?? (method === 'sft' ? 0 : null);
+    const x = tokens?.mean ?? (knownMethodWords(method)?.trains === false ? 0 : null);
     return greedy === null || x === null ? [] : [{ label: labelOf(method), place: placeOf(method), x, y: greedy.interval }];
   });
   const lines = points.map((each) => `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${bounds(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`);
@@ -240,8 +232,8 @@ function verdictWords(claims: readonly Claim[]): string {
 
 function reading(methods: readonly string[]): string {
   const known = methods.flatMap((method) => {
-    const found = METHODS.get(method);
-    return found === undefined ? [] : [`<dt>${found.label} <code>${escaped(method)}</code></dt><dd>${found.does}</dd>`];
+    const found = knownMethodWords(method);
+    return found === undefined ? [] : [`<dt>${found.label} <code>${escaped(method)}</code></dt><dd>${found.summary}</dd>`];
   });
   return `<section class="reading"><h2>How to read this page</h2><dl>
 <dt>Intervals</dt><dd>All are 95 %. In the results and the pictures: Student\u2019s t over seeds, so two seeds give very wide ones. Of a difference in accuracy: the instances of each seed are drawn again for both methods together (paired bootstrap). Of other differences: Student\u2019s t over the differences of the seeds.</dd>

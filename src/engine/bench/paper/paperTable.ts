@@ -7,7 +7,8 @@ import { MEASURES, type MethodRun } from '../../../diagnostics/methodComparison.
 import { methodTable, type MethodTable } from '../../../diagnostics/methodTable.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { TASK_NAMES } from '../../../tasks/split.ts';
-import { judgesStates, METHOD_NAMES, type MethodName } from '../../../training/methods/methods.ts';
+import { valuesStates } from '../../../training/methods/methods.ts';
+import { METHOD_NAMES, methodWords, type MethodName } from '../../../training/methods/words.ts';
 import { parseRecipe, readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { methodRunOf } from './methodRun.ts';
@@ -119,7 +120,7 @@ class PaperTable {
   private async bestRate(task: TaskName, method: MethodName): Promise<number> {
     const { rates, run, search } = this.scale;
     const [first = 0] = rates;
-    if (rates.length === 1 || method === 'sft') return first;
+    if (rates.length === 1 || !methodWords(method).trains) return first;
     const lines: Omit<SearchLine, 'chosen'>[] = [];
     for (const rate of rates) {
       const id = await this.run(task, method, SEARCH_SEED, rate, { ...run, ...search });
@@ -155,7 +156,7 @@ class PaperTable {
     const settings = { ...this.scale.sample, role: null, seed: 0 };
     const complete = this.service.reading((store) => {
       // Samples of a method with a value head were once made without its credits: those are made anew.
-      const stored = judgesStates(parseRecipe(store.runConfig(run), run).config);
+      const stored = valuesStates(parseRecipe(store.runConfig(run), run).config);
       return store.diagnosticSamples(run).some(({ id }) => {
         const buckets = store.diagnosticBuckets(id, 0, settings.contexts);
         return buckets.length === settings.contexts && (!stored || buckets.some(({ bucket }) => store.credits(bucket).length > 0));

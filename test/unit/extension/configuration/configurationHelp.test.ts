@@ -10,9 +10,9 @@ import { hoverAt, pathsIn, suggestionsAt, type Suggestions } from '../../../../s
 import { allKeys, CONFIGURATION, keyAt } from '../../../../src/extension/configuration/keys.ts';
 import { summaryWords, valueWords } from '../../../../src/extension/configuration/keyWords.ts';
 import { templateText } from '../../../../src/extension/configuration/template.ts';
-import { METHOD_NAMES } from '../../../../src/shared/runNames.ts';
 import { checkConfig } from '../../../../src/training/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config.ts';
+import { METHOD_NAMES } from '../../../../src/training/methods/words.ts';
 
 /** What is offered at the `|` of a text. */
 function offered(text: string): Suggestions | null {
