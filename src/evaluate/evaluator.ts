@@ -21,7 +21,7 @@ export interface Graded {
 /** No evaluator is left: nothing can be measured now, and whatever waits for a score is to stop, so that it can be taken up again later. */
 export class EvaluatorLost extends C3Error {
   constructor(why: string) {
-    super('engine', why);
+    super('engine', why, { code: 'evaluatorLost' });
   }
 }
 

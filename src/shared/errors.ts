@@ -8,6 +8,21 @@ export type ErrorKind =
 
 const ERROR_KINDS: readonly string[] = ['input', 'store', 'model', 'budget', 'engine'] satisfies readonly ErrorKind[];
 
+/**
+ * What a program decides by where the kind says too little: a closed set, carried between the processes as the kind is.
+ * What no program decides by has no code.
+ */
+export type ErrorCode =
+  | 'storeHeld' // another process writes the store: waiting for its end helps
+  | 'storeOlder' // an older version made the store: any writer brings it up to date
+  | 'storeExamined' // whether the store is whole is being found out
+  | 'notFound' // the store has no row of this id
+  | 'evaluatorLost'; // no evaluator is left: what waits for a score can be resumed later
+
+const ERROR_CODES: readonly string[] = [
+  'storeHeld', 'storeOlder', 'storeExamined', 'notFound', 'evaluatorLost',
+] satisfies readonly ErrorCode[];
+
 /** What the editor offers beside an error, as data: a program never reads the sentence. Lines and columns count from 1. */
 export type ErrorAction =
   | { readonly kind: 'openSetting'; readonly setting: string }
@@ -15,6 +30,7 @@ export type ErrorAction =
 
 export interface C3ErrorOptions extends ErrorOptions {
   readonly action?: ErrorAction | undefined;
+  readonly code?: ErrorCode | undefined;
 }
 
 /** An error whose message says in one line what went wrong, where, and what to do. */
@@ -22,12 +38,15 @@ export class C3Error extends Error {
   readonly kind: ErrorKind;
   /** What can be done about it with one click; null where nothing can. */
   readonly action: ErrorAction | null;
+  /** Which error it is, for programs; null where none decides by it. */
+  readonly code: ErrorCode | null;
 
-  constructor(kind: ErrorKind, message: string, { action, ...options }: C3ErrorOptions = {}) {
+  constructor(kind: ErrorKind, message: string, { action, code, ...options }: C3ErrorOptions = {}) {
     super(message, options);
     this.name = 'C3Error';
     this.kind = kind;
     this.action = action ?? null;
+    this.code = code ?? null;
   }
 }
 
@@ -35,18 +54,20 @@ export class C3Error extends Error {
 export interface FailureData {
   readonly kind: ErrorKind;
   readonly action?: ErrorAction;
+  readonly code?: ErrorCode;
 }
 
-/** The kind and the action of anything that was thrown. */
+/** The kind, the action and the code of anything that was thrown. */
 export function failureData(error: unknown): FailureData {
   if (!(error instanceof C3Error)) return { kind: 'engine' };
-  return error.action === null ? { kind: error.kind } : { kind: error.kind, action: error.action };
+  const { kind, action, code } = error;
+  return { kind, ...(action !== null && { action }), ...(code !== null && { code }) };
 }
 
 /** The error of a message with its failure data, which come from another process: what is unknown in them is left out. */
 export function errorOfFailure(message: string, data: unknown, cause?: unknown): C3Error {
-  const { kind, action } = isObject(data) ? data : {};
-  return new C3Error(isErrorKind(kind) ? kind : 'engine', message, { cause, action: actionOf(action) });
+  const { kind, action, code } = isObject(data) ? data : {};
+  return new C3Error(isErrorKind(kind) ? kind : 'engine', message, { cause, action: actionOf(action), code: isErrorCode(code) ? code : undefined });
 }
 
 function actionOf(value: unknown): ErrorAction | undefined {
@@ -59,7 +80,11 @@ function actionOf(value: unknown): ErrorAction | undefined {
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
 const isErrorKind = (value: unknown): value is ErrorKind => typeof value === 'string' && ERROR_KINDS.includes(value);
+const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && ERROR_CODES.includes(value);
 const isPlace = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
+
+/** Whether something that was thrown is the error of this code, in whatever process it was thrown. */
+export const hasCode = (error: unknown, code: ErrorCode): boolean => error instanceof C3Error && error.code === code;
 
 /** Thrown when the user cancelled; never shown as a failure. */
 export class CancelledError extends Error {

@@ -7,7 +7,7 @@ import type { Page } from './types.ts';
 
 /** Throws C3Error('input') for an id that the store does not hold. */
 export function notFound(session: Session, what: string, id: string | number): never {
-  throw new C3Error('input', `There is no ${what} ${id} in the store ${session.path}: check the id and --store.`);
+  throw new C3Error('input', `There is no ${what} ${id} in the store ${session.path}: check the id and --store.`, { code: 'notFound' });
 }
 
 /**

@@ -17,7 +17,7 @@ const EXAMINE_MILLISECONDS = 60_000;
 /** The store of a folder that is not trusted is not known to be whole yet. */
 export class StoreExaminedError extends C3Error {
   constructor(path: string) {
-    super('store', `The store ${path} is being examined first, because this folder is not trusted.`);
+    super('store', `The store ${path} is being examined first, because this folder is not trusted.`, { code: 'storeExamined' });
   }
 }
 

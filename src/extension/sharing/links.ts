@@ -1,6 +1,6 @@
 /** Links into a store: what they look like, and where they lead. They come from outside, so nothing in them is believed unseen. */
 import { relative, resolve } from 'node:path';
-import { C3Error } from '../../shared/errors.ts';
+import { hasCode } from '../../shared/errors.ts';
 import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
@@ -68,7 +68,7 @@ export function placeOf(reader: Pick<StoreReader, 'run' | 'message' | 'bucketVie
     const message = subject.kind === 'message' ? subject.id : messageOfBucket(reader, subject.id);
     return message !== null && reader.message(message).run === run ? { run, message } : gone;
   } catch (error) {
-    if (error instanceof C3Error && error.kind === 'input') return gone;
+    if (hasCode(error, 'notFound')) return gone;
     throw error;
   }
 }

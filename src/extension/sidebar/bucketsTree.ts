@@ -1,6 +1,6 @@
 /** The tree view "Buckets": the contexts of one run where a choice was made, those that mattered most first. */
 import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type Memento, type TreeDataProvider, type TreeView } from 'vscode';
-import { C3Error } from '../../shared/errors.ts';
+import { C3Error, hasCode } from '../../shared/errors.ts';
 import { ALL_BUCKETS, BUCKET_ORDERS, isBucketFilter, type BucketFilter, type BucketOrder } from '../../shared/records/rankings.ts';
 import type { BucketOrigin } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
@@ -123,7 +123,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       try {
         return reader.run(this.run);
       } catch (error) {
-        if (!(error instanceof C3Error) || error.kind !== 'input') throw error;
+        if (!hasCode(error, 'notFound')) throw error;
       }
     }
     return reader.runs(0, 1)[0];

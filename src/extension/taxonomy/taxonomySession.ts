@@ -1,5 +1,5 @@
 /** What one taxonomy panel asks and is told: another choice is an answer at once, the newest one wins, and labels are appended by the engine. */
-import { messageOf } from '../../shared/errors.ts';
+import { hasCode, messageOf } from '../../shared/errors.ts';
 import { CASES_SHOWN, ALTERNATIVE_PREVIEW, type CaseDetail, type TaxonomyFromHost, type TaxonomyToHost } from '../../shared/protocols/taxonomyProtocol.ts';
 import { NO_FILTER, sameThresholds, type CaseLabel, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../../shared/records/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
@@ -116,7 +116,7 @@ export class TaxonomySession {
     } catch (error) {
       const message = messageOf(error);
       this.around.failed(message);
-      this.around.post({ type: 'refused', bucket, message: /is being written by|is held by|taking over the store/u.test(message) ? `Labels cannot be written now: ${message}` : message });
+      this.around.post({ type: 'refused', bucket, message: hasCode(error, 'storeHeld') ? `Labels cannot be written now: ${message}` : message });
       return;
     }
     this.around.post({ type: 'labelled', bucket });

@@ -9,6 +9,7 @@ export interface Verdict {
 }
 
 const RETURN_DIFFERS = 'return differs';
+const ROW_CHANGED = ': the row was changed';
 
 /** A message that came out with another token; tokens count from 0. */
 export function tokenDifference(message: number, token: number): string {
@@ -28,7 +29,7 @@ export function returnDifference(stored: number | null, found: number | null): s
 
 /** A row that no longer is what was appended. */
 export function changedRow(what: string): string {
-  return `${what}: the row was changed`;
+  return `${what}${ROW_CHANGED}`;
 }
 
 /**
@@ -52,9 +53,33 @@ export function reportWords(of: string, { checked, identical, different, notComp
   return [counts, ...(firstDifference === null ? [] : [`first difference: ${firstDifference.detail}`]), ...(firstReason === null ? [] : [`not comparable because: ${firstReason}`])].join('; ');
 }
 
+/** What differed, as programs know it. */
+export type Difference =
+  | { readonly kind: 'token'; readonly token: number }
+  | { readonly kind: 'return' }
+  | { readonly kind: 'row' };
+
+const TOKEN = /(?:^|; )message \d+ differs at token (\d+)(?: in its log-probability)?(?:;|$)/u;
+
+/**
+ * The difference that a stored detail records. The store keeps it in the forms that the functions above write, one or
+ * several joined by `; `; this is their inverse, and the only place that reads them.
+ * @returns null for a detail of another form, such as that of another version
+ */
+export function differenceIn(detail: string): Difference | null {
+  const token = TOKEN.exec(detail)?.[1];
+  if (token !== undefined) return { kind: 'token', token: Number(token) };
+  if (detail.startsWith(`${RETURN_DIFFERS}: `)) return { kind: 'return' };
+  return detail.endsWith(ROW_CHANGED) ? { kind: 'row' } : null;
+}
+
 /** The few words of a difference. */
 function labelOf(detail: string): string {
-  const token = /differs at token (\d+)/u.exec(detail)?.[1];
-  if (token !== undefined) return `differs at token ${token}`;
-  return detail.startsWith(RETURN_DIFFERS) ? RETURN_DIFFERS : 'row changed';
+  const difference = differenceIn(detail);
+  switch (difference?.kind) {
+    case 'token': return `differs at token ${String(difference.token)}`;
+    case 'return': return RETURN_DIFFERS;
+    case 'row': return 'row changed';
+    case undefined: return 'different';
+  }
 }

@@ -25,7 +25,7 @@ export class StoreHeldError extends C3Error {
   readonly holder: StoreHolder | null;
 
   constructor(message: string, holder: StoreHolder | null) {
-    super('store', message);
+    super('store', message, { code: 'storeHeld' });
     this.name = 'StoreHeldError';
     this.holder = holder;
   }

@@ -31,7 +31,7 @@ export type * from '../types.ts';
 /** The store was made by an older version of C3; whoever writes to it brings it up to date first. */
 export class OlderStoreError extends C3Error {
   constructor(path: string, version: number) {
-    super('store', `The store ${path} is of the older version ${version}: start the engine (in VS Code, C3: Update store) or any writing \`c3\` command once to bring it up to date.`);
+    super('store', `The store ${path} is of the older version ${version}: start the engine (in VS Code, C3: Update store) or any writing \`c3\` command once to bring it up to date.`, { code: 'storeOlder' });
     this.name = 'OlderStoreError';
   }
 }

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { missing } from '../../../../src/extension/configuration/disk.ts';
 import { pathsIn } from '../../../../src/extension/configuration/help.ts';
 import { loadData, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { C3Error, errorOfFailure, failureData } from '../../../../src/shared/errors.ts';
+import { C3Error, errorOfFailure, failureData, hasCode } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { checkConfig } from '../../../../src/training/checkConfig.ts';
 
@@ -109,6 +109,11 @@ describe('an error on its way between processes', () => {
       assert.deepEqual([kind, message, arrived], ['model', 'No.', action ?? null]);
     }
     assert.deepEqual(failureData(new Error('bug')), { kind: 'engine' });
+    const coded: unknown = JSON.parse(JSON.stringify(failureData(new C3Error('store', 'x', { code: 'storeHeld' }))));
+    assert.deepEqual(coded, { kind: 'store', code: 'storeHeld' });
+    assert.equal(hasCode(errorOfFailure('x', coded), 'storeHeld'), true);
+    assert.equal(hasCode(errorOfFailure('x', coded), 'notFound'), false);
+    for (const code of ['constructor', 'unknown', 1, null]) assert.equal(errorOfFailure('x', { kind: 'store', code }).code, null);
   });
 
   it('loses what this version does not know', () => {

@@ -7,6 +7,7 @@ import {
   CANCELLED_CODE, CancelRunRequest, DoctorRequest, FAILED_CODE, LabelRequest, ReplayProgressNotification, ReplayRequest, ResumeRunRequest, ShutdownRequest, StartRunRequest,
   TaxonomyRequest, type CancelResult, type ReplayProgress, type RunProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
+import type { ErrorCode } from '../../../../src/shared/errors.ts';
 import type { RunJob } from '../../../../src/shared/protocols/jobs.ts';
 import type { RunSummary } from '../../../../src/shared/records/records.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '../../../../src/shared/records/taxonomy.ts';
@@ -27,9 +28,9 @@ after(() => {
   for (const folder of [workspace, done]) rmSync(folder, { recursive: true, force: true });
 });
 
-const failedWith = (kind: string, message: RegExp) => (error: unknown): boolean => {
+const failedWith = (kind: string, message: RegExp, code?: ErrorCode) => (error: unknown): boolean => {
   assert.ok(error instanceof ResponseError, String(error));
-  assert.deepEqual([error.code, error.data], [FAILED_CODE, { kind }]);
+  assert.deepEqual([error.code, error.data], [FAILED_CODE, code === undefined ? { kind } : { kind, code }]);
   assert.match(error.message, message);
   return true;
 };
@@ -107,7 +108,7 @@ describe('the engine process', () => {
     await cancelAfter(6, () => engine.connection.sendRequest(ResumeRunRequest, { run }));
     const before = withStore(engine.folder, (store) => store.run(run).steps);
     assert.ok(before >= 6 && before < 40, String(before));
-    await assert.rejects(engine.connection.sendRequest(ResumeRunRequest, { run: 'none' }), failedWith('input', /There is no run none/));
+    await assert.rejects(engine.connection.sendRequest(ResumeRunRequest, { run: 'none' }), failedWith('input', /There is no run none/, 'notFound'));
     const [asked, again] = [await engine.connection.sendRequest(ResumeRunRequest, { run }), await engine.connection.sendRequest(ResumeRunRequest, { run })];
     assert.equal(again.id, asked.id, 'a run is not queued twice');
     const summary = await engine.ended(asked);
@@ -177,9 +178,9 @@ describe('the engine process', () => {
     await assert.rejects(start('none.c3.yaml'), failedWith('input', /Cannot read .*none\.c3\.yaml/));
     await assert.rejects(start('tiny.c3.yaml', 'stepz=1'), failedWith('input', /did you mean steps\?/));
     await assert.rejects(start('tiny.c3.yaml', 'model=nowhere'), failedWith('input', /--override model: There is no such folder: .*nowhere\.$/));
-    await assert.rejects(connection.sendRequest(TaxonomyRequest, taxonomyOf('none')), failedWith('input', /There is no run none/));
+    await assert.rejects(connection.sendRequest(TaxonomyRequest, taxonomyOf('none')), failedWith('input', /There is no run none/, 'notFound'));
     const replay = (message: number, text: string | null = null, alternatives = 1): Promise<unknown> => connection.sendRequest(ReplayRequest, { message, alternatives, replays: 1, text });
-    await assert.rejects(replay(9999), failedWith('input', /There is no message 9999/));
+    await assert.rejects(replay(9999), failedWith('input', /There is no message 9999/, 'notFound'));
     await assert.rejects(replay(firstMessage(engine), null, 0), failedWith('input', /Nothing to replay/));
     await assert.rejects(replay(firstMessage(engine), '12 '.repeat(300)), failedWith('input', /The text has \d+ tokens and its context \d+, together more than the model's 256 positions; shorten it/));
     const counts = withStore(folder, (store) => store.counts());

@@ -111,10 +111,17 @@ describe('the session of a taxonomy panel', () => {
   });
 
   it('says in one sentence that labels cannot be written while another process writes', async (t) => {
-    const reason = 'The store /x is being written by process 12 since noon: wait for it or stop it; reading works meanwhile.';
-    const { session, posted } = scene(t, { label: () => Promise.reject(new C3Error('store', reason)) });
+    const reason = 'Another window has it.';
+    const { session, posted } = scene(t, { label: () => Promise.reject(new C3Error('store', reason, { code: 'storeHeld' })) });
     await session.receive({ type: 'label', bucket: 1, name: 'x', note: '' });
     assert.deepEqual(posted, [{ type: 'refused', bucket: 1, message: `Labels cannot be written now: ${reason}` }]);
+  });
+
+  it('knows that by the code of the error, whatever its sentence says', async (t) => {
+    const reason = 'The disk of this store, which is held by nobody and is being written by hand, is full.';
+    const { session, posted } = scene(t, { label: () => Promise.reject(new C3Error('store', reason)) });
+    await session.receive({ type: 'label', bucket: 1, name: 'x', note: '' });
+    assert.deepEqual(posted, [{ type: 'refused', bucket: 1, message: reason }]);
   });
 
   it('says how many buckets there are by now, and changes nothing that is shown', async (t) => {

@@ -30,6 +30,8 @@ test('a difference is named in a few words, whatever its sentence adds', () => {
   assert.equal(label(returnDifference(1, 0)), 'return differs');
   assert.equal(label(returnDifference(null, 0.5)), 'return differs');
   assert.equal(label(changedRow('the stored context of message 3 does not have its key')), 'row changed');
+  assert.equal(label('the weights differ, says a later version'), 'different');
+  assert.equal(label(changedRow('the stored text of message 3, which differs at token 9 of another,')), 'row changed');
   assert.equal(returnDifference(null, 0.5), 'return differs: masked is stored, the evaluator says 0.5 of the stored messages');
 });
 
