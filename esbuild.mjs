@@ -7,7 +7,8 @@
  * Native packages stay outside the bundles and are loaded from node_modules. This file is plain JavaScript on purpose:
  * it is the first thing that a fresh machine runs, whatever its Node.
  */
-import { dirname } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
 
@@ -41,6 +42,9 @@ const common = {
 };
 
 const nodeModule = { ...common, platform: 'node', target: 'node22', format: 'esm', external: NATIVE };
+
+/** Every folder of webview/ with a main.ts is the page of a panel. */
+const pages = readdirSync(join(root, 'webview')).filter((name) => existsSync(join(root, 'webview', name, 'main.ts')));
 
 const webview = (name) => ({
   ...common,
@@ -79,7 +83,7 @@ const bundles = [
   // In a folder of its own as well, for the same reason.
   { ...nodeModule, entryPoints: ['src/engine/text.ts'], outfile: 'dist/text/text.mjs', sourcemap: false },
   { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
-  ...['transcript', 'dashboard', 'taxonomy', 'model', 'episodes', 'runs'].map(webview),
+  ...pages.map(webview),
   mathematics,
 ];
 

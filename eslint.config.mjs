@@ -2,6 +2,8 @@
  * The rules of the house: strict types, the directions in which the rooms import, and what may not reach a token, a page or a shell.
  * Comments cannot switch a rule off.
  */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'eslint/config';
 import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
@@ -32,7 +34,8 @@ const WITHOUT_FILES = ['shared', 'credit', 'diagnostics', 'report'];
 /** Single files beyond those rooms: the store's read-only door and what it looks like, whether a process lives, what a configuration, its data and a protocol file may say, and the manifest that names the version. */
 const DOORS = { extension: ['./src/store/read/reader.ts', './src/store/files/processes.ts', './src/training/config.ts', './src/training/checkConfig.ts', './src/team/parseProtocol.ts', './src/tasks/load.ts', './src/tasks/overlap.ts'], report: ['./src/store/types.ts'], engine: ['./package.json'] };
 
-const PAGES = ['transcript', 'dashboard', 'taxonomy', 'model', 'episodes', 'runs'];
+/** Every folder of webview/ but the common one is the page of a panel. */
+const PAGES = readdirSync(join(import.meta.dirname, 'webview')).filter((name) => name !== 'common');
 
 const zones = [
   ...Object.entries(ROOMS_BELOW).map(([room, rooms]) => {

@@ -4,27 +4,28 @@ import { isRecord } from '../shared/guard.ts';
 import { openMessage, registerCommands } from './commands.ts';
 import { BucketsTree } from './sidebar/bucketsTree.ts';
 import { ConfigurationLanguage } from './configuration/language.ts';
-import { Dashboard, DASHBOARD_VIEW } from './dashboard/dashboardPanel.ts';
+import { Dashboard } from './dashboard/dashboardPanel.ts';
 import { registerLinks } from './sharing/deepLinks.ts';
 import { Doctor } from './engine/doctor.ts';
 import { Engine } from './engine/engine.ts';
-import { Episodes, EPISODES_VIEW } from './episodes/episodesPanel.ts';
+import { Episodes } from './episodes/episodesPanel.ts';
 import { classesOf } from './episodes/episodesSession.ts';
+import { PANELS, PANEL_NAMES, type PanelName } from '../shared/protocols/panels.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../shared/records/taxonomy.ts';
 import { InterruptedRuns } from './run/interruptedRuns.ts';
 import { Log } from './common/log.ts';
 import { ModelFolders } from './model/modelFolders.ts';
-import { ModelPanel, MODEL_VIEW } from './model/modelPanel.ts';
+import { ModelPanel } from './model/modelPanel.ts';
 import { registerReportEditor } from './sharing/reportEditor.ts';
 import { Reports } from './common/reports.ts';
 import { RunController } from './run/runController.ts';
-import { RunsTable, RUNS_TABLE_VIEW } from './dashboard/runsTablePanel.ts';
+import { RunsTable } from './dashboard/runsTablePanel.ts';
 import { RunsTree } from './sidebar/runsTree.ts';
 import { createStatusBar } from './run/statusBar.ts';
 import { StoreAccess } from './engine/storeAccess.ts';
-import { TaxonomyPanels, TAXONOMY_VIEW } from './taxonomy/taxonomyPanels.ts';
+import { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
 import { RememberedThresholds } from './taxonomy/taxonomyThresholds.ts';
-import { TranscriptPanels, TRANSCRIPT_VIEW } from './transcript/transcriptPanels.ts';
+import { TranscriptPanels } from './transcript/transcriptPanels.ts';
 import { Comparing } from './documents/comparing.ts';
 import { registerDocuments } from './documents/documents.ts';
 import { Verifier } from './engine/verifier.ts';
@@ -69,7 +70,7 @@ export function activate(context: ExtensionContext): void {
     new ConfigurationLanguage(services, Uri.joinPath(extensionUri, 'dist', 'overlap.mjs').fsPath),
     registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, episodes, runsTable, doctor, model, modelFolders, reports }),
     registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
-    ...serializers([[TRANSCRIPT_VIEW, transcripts], [TAXONOMY_VIEW, taxonomies], [DASHBOARD_VIEW, dashboard], [EPISODES_VIEW, episodes], [RUNS_TABLE_VIEW, runsTable], [MODEL_VIEW, model]]),
+    ...serializers({ transcript: transcripts, taxonomy: taxonomies, dashboard, episodes, runs: runsTable, model }),
   );
   // A run may go on that an earlier window, another one or a command asked for.
   engine.attach();
@@ -85,12 +86,17 @@ export async function deactivate(): Promise<void> {
   await engine?.dispose();
 }
 
+/** Who brings a panel of its kind back. */
+interface Owner {
+  restore(panel: WebviewPanel, state: unknown): void;
+}
+
 /** Panels come back after a reload with the state that their pages kept. */
-function serializers(views: readonly (readonly [string, { restore(panel: WebviewPanel, state: unknown): void }])[]): { dispose(): void }[] {
-  return views.map(([view, owner]) =>
-    window.registerWebviewPanelSerializer(view, {
+function serializers(owners: Readonly<Record<PanelName, Owner>>): { dispose(): void }[] {
+  return PANEL_NAMES.map((name) =>
+    window.registerWebviewPanelSerializer(PANELS[name].view, {
       deserializeWebviewPanel: (panel, state) => {
-        owner.restore(panel, state);
+        owners[name].restore(panel, state);
         return Promise.resolve();
       },
     }),

@@ -1,6 +1,6 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
-import { commands, env, ViewColumn, window, type Tab, type WebviewPanel } from 'vscode';
-import { COMPARED_MOST, isDashboardState, isDashboardToHost, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../shared/protocols/dashboardProtocol.ts';
+import { commands, env, ViewColumn, type Tab, type WebviewPanel } from 'vscode';
+import { COMPARED_MOST, isDashboardState, DASHBOARD_PANEL, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../shared/protocols/dashboardProtocol.ts';
 import { evaluationsOf } from '../../shared/records/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -16,9 +16,8 @@ import type { Services } from '../services.ts';
 import { StepHistories } from './stepHistories.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { Throttle } from '../common/throttle.ts';
-import { webviewFolder, WebviewDoor } from '../webview/webviewDoor.ts';
+import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-export const DASHBOARD_VIEW = 'c3.dashboard';
 
 /** The panel is told at most this often. */
 const TELL_MILLISECONDS = 500;
@@ -80,7 +79,7 @@ export class Dashboard {
       this.tell();
       return;
     }
-    const [kept] = tabsOfPanel(DASHBOARD_VIEW);
+    const [kept] = tabsOfPanel(DASHBOARD_PANEL.view);
     if (kept === undefined) this.create({ run, compared });
     else void this.bringBack(kept, { run, compared }).catch((error: unknown) => report(error, this.services.log));
   }
@@ -116,17 +115,14 @@ export class Dashboard {
   private create({ run, compared }: Shown): void {
     this.run = run;
     this.compared = compared;
-    this.adopt(window.createWebviewPanel(DASHBOARD_VIEW, 'Run dashboard', ViewColumn.Active, {
-      enableScripts: true,
-      localResourceRoots: [webviewFolder(this.services.extensionUri)],
-    }));
+    this.adopt(createPanel(DASHBOARD_PANEL, this.services, ViewColumn.Active));
   }
 
   private adopt(panel: WebviewPanel): void {
     const disposables = new Disposables();
     const throttle = disposables.add(new Throttle(TELL_MILLISECONDS, () => { this.tell(); }));
     this.panel = panel;
-    this.door = new WebviewDoor(panel, 'dashboard', this.services, isDashboardToHost, (message) => { this.receive(message); });
+    this.door = new WebviewDoor(panel, DASHBOARD_PANEL, this.services, (message) => { this.receive(message); });
     disposables.add(this.services.store.onDidChange(() => { throttle.trigger(); }));
     disposables.add(this.services.runs.onDidChange(() => { throttle.trigger(); }));
     panel.onDidDispose(() => {

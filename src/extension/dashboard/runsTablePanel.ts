@@ -1,17 +1,16 @@
 /** The runs table: runs against the hyperparameters in which they differ, to choose what the dashboard compares. */
-import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
+import { commands, ViewColumn, type WebviewPanel } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
 import type { RunRecord } from '../../shared/records/records.ts';
-import { isRunsTableToHost, RUNS_LISTED, settingsOf, type RunsTableFromHost, type RunsTableToHost, type RunTableRow } from '../../shared/protocols/runsTable.ts';
+import { RUNS_PANEL, RUNS_LISTED, settingsOf, type RunsTableFromHost, type RunsTableToHost, type RunTableRow } from '../../shared/protocols/runsTable.ts';
 import { shownStatus } from '../../shared/records/runStatus.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { Throttle } from '../common/throttle.ts';
-import { webviewFolder, WebviewDoor } from '../webview/webviewDoor.ts';
+import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-export const RUNS_TABLE_VIEW = 'c3.runsTable';
 
 /** The panel is told at most this often. */
 const TELL_MILLISECONDS = 1000;
@@ -39,7 +38,7 @@ export class RunsTable {
       this.panel.reveal();
       return;
     }
-    this.adopt(window.createWebviewPanel(RUNS_TABLE_VIEW, 'Runs table', ViewColumn.Active, { enableScripts: true, localResourceRoots: [webviewFolder(this.services.extensionUri)] }));
+    this.adopt(createPanel(RUNS_PANEL, this.services, ViewColumn.Active));
   }
 
   /** Brings the panel back after a reload. */
@@ -51,7 +50,7 @@ export class RunsTable {
   private adopt(panel: WebviewPanel): void {
     const { services } = this;
     const disposables = new Disposables();
-    const door = new WebviewDoor<RunsTableToHost, RunsTableFromHost>(panel, 'runs', services, isRunsTableToHost, (message) => { this.receive(message, door); });
+    const door = new WebviewDoor<RunsTableToHost, RunsTableFromHost>(panel, RUNS_PANEL, services, (message) => { this.receive(message, door); });
     const throttle = disposables.add(new Throttle(TELL_MILLISECONDS, () => { this.tell(door); }));
     this.panel = panel;
     disposables.add(services.store.onDidChange(() => { throttle.trigger(); }));

@@ -1,6 +1,6 @@
 /** The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it. */
 import { commands, ViewColumn, window, type Tab, type WebviewPanel } from 'vscode';
-import { FILTER_NAME_LIMIT, isEpisodesState, isEpisodesToHost, type EpisodesFromHost, type EpisodesToHost } from '../../shared/protocols/episodesProtocol.ts';
+import { FILTER_NAME_LIMIT, isEpisodesState, EPISODES_PANEL, type EpisodesFromHost, type EpisodesToHost } from '../../shared/protocols/episodesProtocol.ts';
 import { shownStatus } from '../../shared/records/runStatus.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import { Disposables } from '../common/disposables.ts';
@@ -10,9 +10,8 @@ import type { ListKeeper } from '../model/modelFolders.ts';
 import { report } from '../common/report.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
-import { webviewFolder, WebviewDoor } from '../webview/webviewDoor.ts';
+import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-export const EPISODES_VIEW = 'c3.episodes';
 
 const COMMANDS = { dashboard: 'c3.openDashboard', taxonomy: 'c3.inspectTaxonomy', runsTable: 'c3.openRunsTable', startRun: 'c3.startRun' } as const;
 
@@ -58,7 +57,7 @@ export class Episodes {
       this.panel.reveal();
       return;
     }
-    const [kept] = tabsOfPanel(EPISODES_VIEW);
+    const [kept] = tabsOfPanel(EPISODES_PANEL.view);
     if (kept === undefined) this.create({ run, note });
     else void this.bringBack(kept, { run, note }).catch((error: unknown) => report(error, this.services.log));
   }
@@ -83,10 +82,7 @@ export class Episodes {
   }
 
   private create(opening: Opening): void {
-    this.adopt(window.createWebviewPanel(EPISODES_VIEW, 'Episodes', ViewColumn.Active, {
-      enableScripts: true,
-      localResourceRoots: [webviewFolder(this.services.extensionUri)],
-    }), opening);
+    this.adopt(createPanel(EPISODES_PANEL, this.services, ViewColumn.Active), opening);
   }
 
   private adopt(panel: WebviewPanel, { run, note }: Opening): void {
@@ -107,7 +103,7 @@ export class Episodes {
         disposables.add({ dispose: () => { clearTimeout(timer); } });
       },
     });
-    const door = new WebviewDoor<EpisodesToHost, EpisodesFromHost>(panel, 'episodes', services, isEpisodesToHost, (message) => { void session.receive(message); });
+    const door = new WebviewDoor<EpisodesToHost, EpisodesFromHost>(panel, EPISODES_PANEL, services, (message) => { void session.receive(message); });
     this.panel = panel;
     this.session = session;
     disposables.add(services.store.onDidChange(() => { session.storeChanged(); }));

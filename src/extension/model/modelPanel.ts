@@ -1,7 +1,7 @@
 /** The model panel: one panel, which shows the folder chosen last. */
 import { basename } from 'node:path';
-import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
-import { DEFAULT_MODEL_SETTINGS, isModelState, isModelToHost, type ModelFromHost, type ModelSettings, type ModelToHost } from '../../shared/protocols/modelProtocol.ts';
+import { commands, ViewColumn, type WebviewPanel } from 'vscode';
+import { DEFAULT_MODEL_SETTINGS, isModelState, MODEL_PANEL, type ModelFromHost, type ModelSettings, type ModelToHost } from '../../shared/protocols/modelProtocol.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { ModelFolders } from './modelFolders.ts';
 import { ModelSession } from './modelSession.ts';
@@ -9,9 +9,8 @@ import type { Services } from '../services.ts';
 import { Throttle } from '../common/throttle.ts';
 import { useModel } from './useModel.ts';
 import { report } from '../common/report.ts';
-import { webviewFolder, WebviewDoor } from '../webview/webviewDoor.ts';
+import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-export const MODEL_VIEW = 'c3.model';
 
 /** Progress reaches the panel at most this often. */
 const TELL_MILLISECONDS = 100;
@@ -33,10 +32,7 @@ export class ModelPanel {
   open(folder: string): void {
     const settings = this.session?.snapshot.settings ?? DEFAULT_MODEL_SETTINGS;
     if (this.panel === null) {
-      const panel = window.createWebviewPanel(MODEL_VIEW, 'Model', ViewColumn.Active, {
-        enableScripts: true,
-        localResourceRoots: [webviewFolder(this.services.extensionUri)],
-      });
+      const panel = createPanel(MODEL_PANEL, this.services, ViewColumn.Active);
       this.adopt(panel, folder, settings);
     } else {
       this.panel.reveal();
@@ -54,7 +50,7 @@ export class ModelPanel {
     const disposables = new Disposables();
     this.throttle = disposables.add(new Throttle(TELL_MILLISECONDS, () => { this.tell(); }));
     this.panel = panel;
-    this.door = new WebviewDoor(panel, 'model', this.services, isModelToHost, (message) => { this.receive(message); });
+    this.door = new WebviewDoor(panel, MODEL_PANEL, this.services, (message) => { this.receive(message); });
     disposables.add(this.services.engine.onTestModelProgress(({ folder: of, progress }) => { this.session?.progress(of, progress); }));
     panel.onDidDispose(() => {
       disposables.dispose();

@@ -1,12 +1,11 @@
 /** The failure taxonomy panels, one for each run. */
-import { ViewColumn, window, type WebviewPanel } from 'vscode';
+import { ViewColumn, type WebviewPanel } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
-import { isTaxonomyState, isTaxonomyToHost, type TaxonomyFromHost, type TaxonomyToHost } from '../../shared/protocols/taxonomyProtocol.ts';
+import { isTaxonomyState, TAXONOMY_PANEL, type TaxonomyFromHost, type TaxonomyToHost } from '../../shared/protocols/taxonomyProtocol.ts';
 import type { Services } from '../services.ts';
 import { TaxonomySession } from './taxonomySession.ts';
-import { webviewFolder, WebviewDoor } from '../webview/webviewDoor.ts';
+import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-export const TAXONOMY_VIEW = 'c3.taxonomy';
 
 export class TaxonomyPanels {
   private readonly services: Services;
@@ -26,10 +25,7 @@ export class TaxonomyPanels {
       present.reveal();
       return;
     }
-    const panel = window.createWebviewPanel(TAXONOMY_VIEW, 'Failure taxonomy', ViewColumn.Active, {
-      enableScripts: true,
-      localResourceRoots: [webviewFolder(this.services.extensionUri)],
-    });
+    const panel = createPanel(TAXONOMY_PANEL, this.services, ViewColumn.Active);
     this.adopt(panel, run);
   }
 
@@ -54,7 +50,7 @@ export class TaxonomyPanels {
       openMessage: this.openMessage,
       failed: (message) => { services.log.error(message); },
     });
-    const door = new WebviewDoor<TaxonomyToHost, TaxonomyFromHost>(panel, 'taxonomy', services, isTaxonomyToHost, (message) => { void session.receive(message); });
+    const door = new WebviewDoor<TaxonomyToHost, TaxonomyFromHost>(panel, TAXONOMY_PANEL, services, (message) => { void session.receive(message); });
     const changes = services.store.onDidChange(() => { if (door.open) session.storeChanged(); });
     panel.onDidDispose(() => {
       changes.dispose();

@@ -10,7 +10,7 @@ import { drawsOf } from '../../shared/records/draws.ts';
 import type { Message } from '../../shared/records/records.ts';
 import { protocolReader, type ProtocolReader } from './protocolReader.ts';
 import {
-  isTranscriptToHost,
+  TRANSCRIPT_PANEL,
   NO_FILTER,
   type DrawnBucket,
   type MarkedRow,
@@ -78,7 +78,7 @@ export class TranscriptPanel {
     this.services = services;
     this.target = target;
     this.selected = selected;
-    this.door = new WebviewDoor(panel, 'transcript', services, isTranscriptToHost, (message) => { this.guarded(() => { this.receive(message); }); });
+    this.door = new WebviewDoor(panel, TRANSCRIPT_PANEL, services, (message) => { this.guarded(() => { this.receive(message); }); });
     this.disposables.add(services.store.onDidChange(() => { this.guarded(() => { this.refresh(); }); }));
     this.disposables.add(services.comparing.onDidMark((message) => { this.door.post({ type: 'marked', message }); }));
     this.replay = new PanelReplay(services, (state) => { this.door.postNewest({ type: 'replay', state }); });

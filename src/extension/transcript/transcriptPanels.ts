@@ -1,11 +1,10 @@
 /** All open transcript panels: a click uses the one last looked at, unless a panel of its own is asked for. */
-import { ViewColumn, window, type WebviewPanel } from 'vscode';
-import { isTranscriptState, type TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
+import { ViewColumn, type WebviewPanel } from 'vscode';
+import { TRANSCRIPT_PANEL, isTranscriptState, type TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Services } from '../services.ts';
 import { TranscriptPanel } from './transcriptPanel.ts';
-import { webviewFolder } from '../webview/webviewDoor.ts';
+import { createPanel } from '../webview/webviewDoor.ts';
 
-export const TRANSCRIPT_VIEW = 'c3.transcript';
 
 export class TranscriptPanels {
   private readonly services: Services;
@@ -29,10 +28,7 @@ export class TranscriptPanels {
       present.focus();
       return present;
     }
-    const panel = window.createWebviewPanel(TRANSCRIPT_VIEW, 'Transcript', { viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active, preserveFocus: false }, {
-      enableScripts: true,
-      localResourceRoots: [webviewFolder(this.services.extensionUri)],
-    });
+    const panel = createPanel(TRANSCRIPT_PANEL, this.services, { viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active, preserveFocus: false });
     return this.adopt(panel, target, message);
   }
 

@@ -1,12 +1,10 @@
 /** The door between a panel and its web page: typed both ways, checked on the way in, open only while the page listens. */
-import { Uri, type WebviewPanel } from 'vscode';
-import type { Guard } from '../../shared/guard.ts';
+import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
+import type { Panel } from '../../shared/protocols/panel.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
 import { Newest } from './newest.ts';
 import { webviewPage } from './webviewPage.ts';
-
-export type PanelName = 'transcript' | 'taxonomy' | 'dashboard' | 'model' | 'episodes' | 'runs';
 
 /** What every panel needs to know of the extension. */
 export interface DoorContext {
@@ -25,7 +23,7 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
    * Loads the page. The page's first message is "ready", which the panel answers with all that it has to show; so nothing needs
    * to be kept for a page that does not listen.
    */
-  constructor(panel: WebviewPanel, name: PanelName, context: DoorContext, guard: Guard<ToHost>, receive: (message: ToHost) => void) {
+  constructor(panel: WebviewPanel, { bundle, icon, guard }: Panel<ToHost>, context: DoorContext, receive: (message: ToHost) => void) {
     this.panel = panel;
     const folder = webviewFolder(context.extensionUri);
     const { webview } = panel;
@@ -33,7 +31,7 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
     this.disposables.add(
       webview.onDidReceiveMessage((message: unknown) => {
         if (!guard(message)) {
-          context.log.error(`${name}: a message of the panel was refused because it does not follow the protocol`);
+          context.log.error(`${bundle}: a message of the panel was refused because it does not follow the protocol`);
           return;
         }
         if (message.type === 'ready') {
@@ -46,12 +44,13 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
     );
     this.disposables.add(panel.onDidChangeViewState(() => { if (!panel.visible) this.listening = false; }));
     this.disposables.add(panel.onDidDispose(() => { this.listening = false; this.disposables.dispose(); }));
-    panel.iconPath = { light: Uri.joinPath(context.extensionUri, 'media', 'tab-light.svg'), dark: Uri.joinPath(context.extensionUri, 'media', 'tab-dark.svg') };
+    const iconOf = (theme: 'light' | 'dark'): Uri => Uri.joinPath(context.extensionUri, 'media', `${icon}-${theme}.svg`);
+    panel.iconPath = { light: iconOf('light'), dark: iconOf('dark') };
     webview.html = webviewPage({
       title: panel.title,
       cspSource: webview.cspSource,
-      script: webview.asWebviewUri(Uri.joinPath(folder, `${name}.js`)).toString(),
-      style: webview.asWebviewUri(Uri.joinPath(folder, `${name}.css`)).toString(),
+      script: webview.asWebviewUri(Uri.joinPath(folder, `${bundle}.js`)).toString(),
+      style: webview.asWebviewUri(Uri.joinPath(folder, `${bundle}.css`)).toString(),
     });
   }
 
@@ -71,7 +70,16 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
   }
 }
 
+/** Makes the tab of a panel; a WebviewDoor then loads its page. */
+export function createPanel(
+  { view, title }: Panel,
+  { extensionUri }: Pick<DoorContext, 'extensionUri'>,
+  where: ViewColumn | { readonly viewColumn: ViewColumn; readonly preserveFocus: boolean },
+): WebviewPanel {
+  return window.createWebviewPanel(view, title, where, { enableScripts: true, localResourceRoots: [webviewFolder(extensionUri)] });
+}
+
 /** Where the bundles of the panels lie; nothing else can be loaded by them. */
-export function webviewFolder(extensionUri: Uri): Uri {
+function webviewFolder(extensionUri: Uri): Uri {
   return Uri.joinPath(extensionUri, 'dist', 'webview');
 }

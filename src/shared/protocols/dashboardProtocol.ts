@@ -5,6 +5,7 @@ import { anyOf, integer, list, literal, nullable, object, text, type Guarded } f
 import type { Interval, Ledger, RunRecord } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
 import type { StepRow } from '../records/stepRows.ts';
+import type { Panel } from './panel.ts';
 
 /** Most runs that are compared with the shown one: as many as lines can be told apart without colour. */
 export const COMPARED_MOST = 5;
@@ -119,3 +120,11 @@ export const isDashboardToHost = anyOf(
   object({ type: literal('taxonomy'), run }),
 );
 export type DashboardToHost = Guarded<typeof isDashboardToHost>;
+
+export const DASHBOARD_PANEL = {
+  view: 'c3.dashboard',
+  title: 'Run dashboard',
+  bundle: 'dashboard',
+  icon: 'tab',
+  guard: isDashboardToHost,
+} as const satisfies Panel<DashboardToHost>;

@@ -2,6 +2,7 @@
 import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import { OUTCOME_FILTERS, PROBLEM_COLUMNS, SPLIT_FILTERS, VERDICT_FILTERS, type ProblemClass, type ProblemFacets, type ProblemFilter, type ProblemRow, type ProblemSort } from '../records/problems.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
+import type { Panel } from './panel.ts';
 
 /** Rows in one answer. */
 export const PROBLEM_WINDOW = 60;
@@ -103,3 +104,11 @@ export type EpisodesToHost = Guarded<typeof isEpisodesToHost>;
 
 /** What is saved for a workspace. */
 export const isSavedFilters = list(isSavedFilter, 100);
+
+export const EPISODES_PANEL = {
+  view: 'c3.episodes',
+  title: 'Episodes',
+  bundle: 'episodes',
+  icon: 'tab',
+  guard: isEpisodesToHost,
+} as const satisfies Panel<EpisodesToHost>;

@@ -2,6 +2,7 @@
 import { DEVICE_REQUESTS } from '../devices.ts';
 import { anyOf, integer, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../models.ts';
+import type { Panel } from './panel.ts';
 
 /** Longest path of a model folder, in UTF-16 units. */
 const PATH_LIMIT = 4096;
@@ -67,3 +68,11 @@ export const isModelToHost = anyOf(
   object({ type: literal('use') }),
 );
 export type ModelToHost = Guarded<typeof isModelToHost>;
+
+export const MODEL_PANEL = {
+  view: 'c3.model',
+  title: 'Model',
+  bundle: 'model',
+  icon: 'tab',
+  guard: isModelToHost,
+} as const satisfies Panel<ModelToHost>;

@@ -2,6 +2,7 @@
 import { anyOf, isRecord, list, literal, object, text, type Guarded } from '../guard.ts';
 import type { Interval } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
+import type { Panel } from './panel.ts';
 
 /** One run with what it was set to and what came out. */
 export interface RunTableRow {
@@ -110,3 +111,11 @@ export const isRunsTableToHost = anyOf(
   object({ type: literal('startRun') }),
 );
 export type RunsTableToHost = Guarded<typeof isRunsTableToHost>;
+
+export const RUNS_PANEL = {
+  view: 'c3.runsTable',
+  title: 'Runs table',
+  bundle: 'runs',
+  icon: 'tab',
+  guard: isRunsTableToHost,
+} as const satisfies Panel<RunsTableToHost>;

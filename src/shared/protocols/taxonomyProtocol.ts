@@ -2,6 +2,7 @@
 import { anyOf, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
 import type { Headline } from '../credit/headline.ts';
 import { LABEL_FILTERS, NOTE_LIMIT, THRESHOLD_LIMITS, VERDICTS, type CaseLabel, type TaxonomyView } from '../records/taxonomy.ts';
+import type { Panel } from './panel.ts';
 
 /** Cases listed at first, and with each "Show more". */
 export const CASES_SHOWN = 50;
@@ -77,3 +78,11 @@ export const isTaxonomyToHost = anyOf(
   object({ type: literal('open'), message: integer() }),
 );
 export type TaxonomyToHost = Guarded<typeof isTaxonomyToHost>;
+
+export const TAXONOMY_PANEL = {
+  view: 'c3.taxonomy',
+  title: 'Failure taxonomy',
+  bundle: 'taxonomy',
+  icon: 'tab',
+  guard: isTaxonomyToHost,
+} as const satisfies Panel<TaxonomyToHost>;

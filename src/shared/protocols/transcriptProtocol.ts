@@ -15,6 +15,7 @@ import { SETTLE_LIMITS } from '../records/settle.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
 import type { BucketView, FinishReason, Message, VerificationMark } from '../records/records.ts';
+import type { Panel } from './panel.ts';
 
 /** Rows in one window. */
 export const WINDOW = 200;
@@ -334,3 +335,11 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('showContext'), message: integer() }),
 );
 export type TranscriptToHost = Guarded<typeof isTranscriptToHost>;
+
+export const TRANSCRIPT_PANEL = {
+  view: 'c3.transcript',
+  title: 'Transcript',
+  bundle: 'transcript',
+  icon: 'tab',
+  guard: isTranscriptToHost,
+} as const satisfies Panel<TranscriptToHost>;
