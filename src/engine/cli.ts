@@ -44,10 +44,12 @@ async function main(args: readonly string[]): Promise<void> {
     process.stderr.write(`c3: The standard output cannot be written: ${error.message}\n`);
     process.exitCode = 1;
   });
-  process.on('SIGINT', () => {
-    if (interrupted) process.exit(130);
-    interrupted = true;
-  });
+  if (command.onlyReads?.(rest) !== true) {
+    process.on('SIGINT', () => {
+      if (interrupted) process.exit(130);
+      interrupted = true;
+    });
+  }
   await command.run(rest, { folder: resolve('.'), cancelled: () => interrupted });
 }
 

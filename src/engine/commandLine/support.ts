@@ -18,6 +18,8 @@ export interface CommandContext {
 export interface Command {
   readonly usage: string;
   readonly summary: string;
+  /** Whether nothing is left half done: Ctrl+C then ends it at once, even if a damaged store keeps it reading without end. */
+  readonly onlyReads?: (args: readonly string[]) => boolean;
   readonly run: (args: readonly string[], context: CommandContext) => Promise<void>;
 }
 

@@ -63,6 +63,21 @@ describe('a reader that leaves', () => {
   });
 });
 
+describe('Ctrl+C', () => {
+  it('ends a command that changes nothing at once', async () => {
+    const child = startC3(workspace, ['credit', '--estimator', 'loo']);
+    const ended = finished(child);
+    const line = JSON.stringify({ id: 'a', alternatives: [{ returns: [1] }, { returns: [0] }] });
+    child.stdout.once('data', () => { child.kill('SIGINT'); });
+    // Its input is never at its end.
+    child.stdin.write(`${line}\n`);
+    const deaf = setTimeout(() => { child.kill('SIGKILL'); }, 10_000);
+    await ended;
+    clearTimeout(deaf);
+    assert.equal(child.signalCode, 'SIGINT');
+  });
+});
+
 describe('arguments', () => {
   it('names the nearest command and option', async () => {
     await refuses(workspace, ['repaly', '3'], { code: 2, says: /no command "repaly"; did you mean replay\?/ });
