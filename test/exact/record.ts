@@ -77,7 +77,9 @@ export async function record(checkout: string, { config }: Case, folder: string)
     if (message !== null) answers['replay'] = hash(named(documentIn(await c3('replay', String(message), '--alternatives', '2', '--replays', '2')), names));
     const tables = read(store, names);
     for (const command of ['diagnose', 'taxonomy', 'verify']) {
-      answers[command] = hash(named(documentIn(await c3(command, '--run', run)), names));
+      // What a command refuses, such as to diagnose a run that trained nothing, it refuses in the same words.
+      const answer = await c3(command, '--run', run).then(documentIn, (error: unknown) => String(error));
+      answers[command] = hash(named(answer, names));
     }
     return { ...tables, files: await hashesOf(join(folder, '.c3', 'snapshots')), answers };
   } finally {
