@@ -2,6 +2,7 @@
 import type { Bucket, BucketView, Credit, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records/records.ts';
 import type { OtherContinuation, OwnContinuation } from '../shared/records/continuation.ts';
 import type { ProblemFacets, ProblemRow } from '../shared/records/problems.ts';
+import type { StoredMethodState } from '../shared/records/methodState.ts';
 import type { HolderPurpose } from '../shared/protocols/storeHolder.ts';
 import type { StoredEvaluation } from '../shared/records/evaluations.ts';
 import type { BucketKind, RankedBucket } from '../shared/records/rankings.ts';
@@ -50,6 +51,10 @@ export interface StoreReader {
   countEpisodes(round: Round): number;
   /** The complete evaluations of a run, by step. */
   evaluations(run: string): StoredEvaluation[];
+  /** The returns of the episodes that a training iteration learns from, in the order in which they were stored; null for a masked one. */
+  learnedReturns(run: string, iteration: number): (number | null)[];
+  /** What a run's method carried on after a step; null where it carries nothing, or the step's messages are not stored. */
+  methodState(run: string, iteration: number): StoredMethodState | null;
   /** The numbers of the evaluations that a run has episodes of, complete or not, ascending. */
   evaluationNumbers(run: string): number[];
   /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
@@ -206,6 +211,8 @@ export interface StoreWriter extends StoreReader {
   finishStep(run: string, iteration: number, metrics: StepMetrics, ledger: Ledger): void;
   /** Stores what an evaluation measured, once all of its episodes are stored. */
   insertEvaluation(run: string, evaluation: StoredEvaluation): void;
+  /** Stores what a run's method carries on from a step, in the transaction of its messages. @throws C3Error('store') for a number that is not finite */
+  insertMethodState(run: string, iteration: number, state: StoredMethodState): void;
   /** Rewrites a run's account. */
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;

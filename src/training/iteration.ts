@@ -2,7 +2,7 @@
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
-import { recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
+import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
 import { grow, type TreeNode } from '../replay/tree.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';
@@ -10,6 +10,7 @@ import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config.ts';
 import { requireMeasured } from './measured.ts';
+import { stateBefore, storeState } from './methodStates.ts';
 import type { Method, Rollout, ValueTarget } from './methods/method.ts';
 import { callsOfRollouts, methodNamed } from './methods/methods.ts';
 
@@ -44,23 +45,40 @@ export function samplingProblem(config: RunConfig, protocol: Protocol, method: M
  * @throws CancelledError; EvaluatorLost; C3Error
  */
 export async function sampleIteration(input: IterationInput): Promise<void> {
-  const { config, method, protocol, store } = input;
+  const { config, method, protocol, store, round } = input;
   const rollouts = method.plan(config, protocol);
   input.onBegin(input.instances.length * callsOfRollouts(rollouts, protocol));
   const budget = new EvaluatorBudget(input.instances.length * config.evaluator_budget);
-  const groups: (readonly TreeNode[])[] = [];
-  for (const [number, rollout] of rollouts.entries()) groups.push(...(await growRollout(input, rollout, number, budget)));
-  const roots = groups.flat();
+  const grown: Grown[] = [];
+  for (const [number, rollout] of rollouts.entries()) grown.push({ rollout, trees: await growRollout(input, rollout, number, budget) });
+  const roots = grown.flatMap(({ trees }) => trees.flat());
   requireMeasured(roots);
   const target = method.valueTarget(config);
   const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
-  const instances = input.instances.map((_, index) => groups.filter((__, place) => place % input.instances.length === index).flat());
-  const { credits } = method.credit({ settings: config, instances, values });
-  const rule: TreeCreditRule = (_, siblings) => siblings.map((node) => credits.get(node) ?? null);
+  const place = { store, run: round.run, method };
+  const state = stateBefore(place, round.iteration, config);
+  const perInstance = (measured: boolean): TreeNode[][] => {
+    const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
+    return input.instances.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
+  };
+  const credited = method.credit({ settings: config, instances: perInstance(false), measured: perInstance(true), values, state });
+  const rule: TreeCreditRule = (_, siblings) => siblings.map((node) => credited.credits.get(node) ?? null);
   store.transaction(() => {
     input.onTree(roots);
-    for (const trees of groups) recordTrainingTree(store, trees, protocol, input.round, rule);
+    for (const { rollout, trees } of grown) {
+      for (const own of trees) {
+        if (rollout.measured === true) recordSubtree(store, own, protocol, round);
+        else recordTrainingTree(store, own, protocol, round, rule);
+      }
+    }
+    storeState(store, place, round.iteration, credited.state ?? state);
   });
+}
+
+interface Grown {
+  readonly rollout: Rollout;
+  /** Of each instance, in order. */
+  readonly trees: readonly (readonly TreeNode[])[];
 }
 
 /** Grows one rollout. @returns the trees of each instance, in order */

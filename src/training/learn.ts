@@ -9,6 +9,7 @@ import type { StepMetrics } from '../shared/records/records.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';
+import { stateAfter } from './methodStates.ts';
 import type { Method, Update, ValueTarget } from './methods/method.ts';
 import { methodNamed } from './methods/methods.ts';
 import { statesOf, type Moment, type StateForm } from './states.ts';
@@ -34,7 +35,9 @@ export type LearnReport = Pick<StepMetrics, 'loss' | 'kl' | 'clipFraction' | 'gr
 export async function learn(input: LearnInput, iteration: number): Promise<LearnReport> {
   const { config, runtime, cancelled, method = methodNamed(config.method) } = input;
   const { ppo, sampling, memory } = config;
-  const learned = input.store.trainingMessages(input.run, iteration, method.estimator(config));
+  const { store, run } = input;
+  const state = stateAfter({ store, run, method }, iteration);
+  const learned = store.trainingMessages(run, iteration, method.estimator(config));
   const groups = await learningGroups(input, iteration, learned, method.compared);
   const contexts = trainingContexts(groups, config.credit.group_normalise);
   // Also where it is not penalised: the reported divergence is one from the reference.
@@ -55,7 +58,7 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
     const ratioDeviation = passes++ === 0 ? report.ratioDeviation : result.ratioDeviation;
     result = { ...result, loss: report.loss, kl: report.kl, clipFraction: report.clipFraction, gradientNorm: report.gradientNorm, learningRate, ratioDeviation };
   };
-  for await (const update of method.updates({ settings: config, iteration })) await make(update);
+  for await (const update of method.updates({ settings: config, iteration, state })) await make(update);
   return result;
 }
 

@@ -22,6 +22,7 @@ import { runSampling, type RunConfig } from './config.ts';
 import { evaluate, instanceMeans, samplesOf, solved } from './evaluation.ts';
 import { samplingProblem, sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
+import { requireOwnStates } from './methodStates.ts';
 import type { Method } from './methods/method.ts';
 import { methodNamed, methodRemarks, valuesStates } from './methods/methods.ts';
 import { Remaining, runWork, type ExpectedPace } from './remaining.ts';
@@ -99,6 +100,7 @@ export async function resumeTraining(id: string, config: RunConfig, dependencies
   if (other !== undefined) {
     throw new C3Error('input', `Run ${id} cannot be resumed exactly: it was made with ${other} and this is ${here}; resume it there, or start a new run.`);
   }
+  requireOwnStates({ store, run: id, method: dependencies.method ?? methodNamed(config.method) });
   store.updateRunStatus(id, 'running', null, null);
   return toTheEnd(id, config, dependencies, control);
 }
@@ -269,12 +271,11 @@ class Run {
     await removeOldCheckpoints(snapshotFolder, this.id, this.config);
   }
 
-  /** Mean return of an iteration's episodes, masked ones left out and counted; null where nothing was measured. */
+  /** Mean return of the episodes that an iteration learns from, masked ones left out and counted; null where nothing was measured. */
   private outcome(iteration: number): { readonly meanReturn: number | null; readonly masked: number } {
     const { store } = this.dependencies;
-    const round = { run: this.id, phase: 'train', iteration } as const;
-    const episodes = store.episodes({ ...round, offset: 0, limit: store.countEpisodes(round) });
-    const returns = episodes.flatMap((episode) => episode.return ?? []);
+    const episodes = store.learnedReturns(this.id, iteration);
+    const returns = episodes.flatMap((value) => value ?? []);
     return { meanReturn: returns.length === 0 ? null : mean(returns), masked: episodes.length - returns.length };
   }
 

@@ -4,6 +4,7 @@ import { C3Error } from '../../shared/errors.ts';
 import { diagnosticReaders } from '../tables/diagnostics.ts';
 import { evaluationReaders } from '../tables/evaluations.ts';
 import { labelReaders } from '../tables/labels.ts';
+import { methodStateReaders } from '../tables/methodStates.ts';
 import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
 import { costliestReaders } from './readCostliest.ts';
@@ -78,6 +79,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...stepReaders(session),
       ...diagnosticReaders(session),
       ...evaluationReaders(session),
+      ...methodStateReaders(session),
       ...labelReaders(session),
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),

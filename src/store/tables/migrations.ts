@@ -7,6 +7,7 @@ import { EVALUATIONS } from './evaluations.ts';
 import { HEADLINES } from './headlines.ts';
 import { VERSION_3 } from './instanceTests.ts';
 import { VERSION_5 } from './labels.ts';
+import { METHOD_STATES } from './methodStates.ts';
 import { PROBLEMS } from './problems.ts';
 import { QUESTIONS } from './questions.ts';
 import { VERSION_2 } from './runAccounts.ts';
@@ -17,7 +18,7 @@ import { requireOwnSchema } from './storeSchema.ts';
 import { parentProblem } from '../tree.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES, QUESTIONS];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES, QUESTIONS, METHOD_STATES];
 
 /** What kind of file stands at a path; `store` also when the file is one of an older version. */
 export type FileKind = 'absent' | 'empty' | 'store';

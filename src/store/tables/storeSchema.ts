@@ -26,6 +26,7 @@ export const SCHEMA_HASHES: readonly string[] = [
   '68627a0e3b4f0f13280994313d73d04ea13e33c43258277669c93a99321e6beb',
   '4621fc6c29cf7c8a173c2a9ed55e8bf6de78b540146038969b9b1ca49b36abdc',
   '23235169eff820db57b64e5c9b4b97454d23bb7545b86c55220a4a0e6f70f9d1',
+  'b78b381b45d43a463a94018d78628e6ef678ca1c99db4a2e02ccfad6809041ae',
 ];
 
 /** Longest name that a sentence quotes. */

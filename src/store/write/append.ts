@@ -7,6 +7,7 @@ import { evaluationWriter } from '../tables/evaluations.ts';
 import type { HeadlineKeeper } from '../tables/headlines.ts';
 import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
+import { methodStateWriter } from '../tables/methodStates.ts';
 import { labelWriter } from '../tables/labels.ts';
 import { accountWriter } from '../tables/runAccounts.ts';
 import { guarded, translate } from '../files/sqlite.ts';
@@ -59,6 +60,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...accountWriter(session),
     ...diagnosticWriters(session),
     ...evaluationWriter(session),
+    ...methodStateWriter(session),
     ...labelWriter(session),
     insertInstances: together((instances) => { instances.forEach(keys.storeInstance); }),
     environmentId: together(keys.environmentId),

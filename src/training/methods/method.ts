@@ -11,6 +11,7 @@ import { creditGroup, type CreditEstimator } from '../../credit/estimators.ts';
 import type { AlternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/records/records.ts';
+import type { MethodState } from '../../shared/records/methodState.ts';
 import type { Protocol } from '../../team/protocol.ts';
 
 /** What a method reads of a run's configuration. */
@@ -43,13 +44,19 @@ export interface Rollout {
   readonly fanout: readonly number[];
   /** Whether replay m of one alternative draws the random numbers of replay m of its siblings. */
   readonly commonRandomNumbers: boolean;
+  /** True: its messages are scored for what `credit` makes of them, and never learned from. */
+  readonly measured?: boolean;
 }
 
 /** A step whose messages are sampled and scored. */
 export interface SampledStep {
   readonly settings: MethodSettings;
-  /** The trees of each instance, in the order of the plan; a whole episode is a tree that does not branch. */
+  /** The trees of each instance that are learned from, in the order of the plan; a whole episode is a tree that does not branch. */
   readonly instances: readonly (readonly TreeNode[])[];
+  /** Those that are only measured, in the same order. */
+  readonly measured: readonly (readonly TreeNode[])[];
+  /** What the method carries on from the step before. */
+  readonly state: MethodState;
   /** The value of every message, or of its state; empty where the method has no value target. */
   readonly values: ReadonlyMap<TreeNode, number>;
 }
@@ -57,6 +64,8 @@ export interface SampledStep {
 export interface Credited {
   /** A message that is missing has no credit, and nothing is learned from it. */
   readonly credits: ReadonlyMap<TreeNode, Credit>;
+  /** What the method carries on from this step; left out: what it had. */
+  readonly state?: MethodState;
 }
 
 /** A step whose messages and credits are stored. */
@@ -64,6 +73,8 @@ export interface LearningStep {
   readonly settings: MethodSettings;
   /** From 1. */
   readonly iteration: number;
+  /** As `credit` left it. */
+  readonly state: MethodState;
 }
 
 /** One thing to learn from the stored messages of a step. */
@@ -76,7 +87,17 @@ export type Update =
 /** Updates in the order in which they are made; each is done when the generator is asked for the next one. */
 export type Updates = Generator<Update, void> | AsyncGenerator<Update, void>;
 
+/** What a method carries from step to step: stored with each step, and restored to the bit. */
+export interface StateKind {
+  /** Told apart by name and version: a run does not go on with a state of another kind. */
+  readonly name: string;
+  readonly version: number;
+  readonly initial: (settings: MethodSettings) => MethodState;
+}
+
 export interface Method {
+  /** Left out: it carries nothing from step to step. */
+  readonly state?: StateKind;
   /** What is compared with each other: the messages of one context, or those of one role in all episodes of an instance. */
   readonly compared: 'context' | 'instance';
   /** The name under which credits are stored and learned from. */

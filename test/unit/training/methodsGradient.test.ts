@@ -95,7 +95,7 @@ async function expectedUpdate(name: MethodName, settings: MethodSettings): Promi
     total += likely;
     calls.add(roots.reduce((sum, node) => sum + callsOf(node), 0));
     const values = new Map(nodes.map((node) => [node, valueOf(node, method.valueTarget(settings))]));
-    const { credits } = method.credit({ settings, instances: [roots], values });
+    const { credits } = method.credit({ settings, instances: [roots], measured: [[]], values, state: { json: null, tensors: {} } });
     for (const node of nodes) {
       const credit = credits.get(node)?.value ?? 0;
       const k = parameterOf(node);

@@ -13,6 +13,7 @@ import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain, type Renderer } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config.ts';
+import type { Method } from '../../../src/training/methods/method.ts';
 import { resumeTraining, runTraining, type RunControl } from '../../../src/training/run.ts';
 import { makeTeam, PAIR, sums } from './tinyTeam.ts';
 
@@ -36,6 +37,8 @@ export async function teamFolder(): Promise<{ readonly folder: string; readonly 
   };
 }
 
+export const TINY_CONFIG = 'steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n';
+
 export interface TinyRunOptions {
   readonly id?: string;
   readonly protocol?: Protocol;
@@ -43,6 +46,8 @@ export interface TinyRunOptions {
   readonly render?: Renderer;
   readonly overrides?: readonly string[];
   readonly evaluator?: Evaluator;
+  /** The one that the configuration names unless given. */
+  readonly method?: Method;
   readonly train?: readonly Instance[];
   readonly evaluation?: readonly Instance[];
   readonly control?: Partial<RunControl>;
@@ -79,11 +84,11 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
   let ticks = 0;
   const execute = (
     work: typeof runTraining,
-    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime, render = renderPlain, reuse }: TinyRunOptions = {},
+    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime, render = renderPlain, reuse, method }: TinyRunOptions = {},
   ): Promise<RunSummary> =>
     work(
       id,
-      readConfig('steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n', 'tiny.c3.yaml', overrides),
+      readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides),
       {
         store,
         runtime: wrap(host),
@@ -102,6 +107,7 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
         expected: { episode: 1, step: 1, known: false },
         now: () => '2026-01-01T00:00:00.000Z',
         ...(reuse !== undefined && { reuse }),
+        ...(method !== undefined && { method }),
       },
       { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },
     );

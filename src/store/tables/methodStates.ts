@@ -1,0 +1,97 @@
+/** The state of a run's method after each step, stored with the step's messages and credits. Methods without a state have no rows. */
+import { C3Error } from '../../shared/errors.ts';
+import type { Json, StateTensor } from '../../shared/records/methodState.ts';
+import { damagedStore, guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import { bytesOf, float32Of, textHash } from '../tokens.ts';
+import type { StoreReader, StoreWriter } from '../types.ts';
+import { guardsOf } from './schema.ts';
+
+/** The SQL that adds them to a store. `layout` is JSON, name and shape of each tensor; `tensors` their numbers (float32), one after another. */
+export const METHOD_STATES = `
+CREATE TABLE method_state (
+  run TEXT NOT NULL REFERENCES run,
+  iteration INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  json TEXT NOT NULL,
+  layout TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  tensors BLOB NOT NULL,
+  PRIMARY KEY (run, iteration)
+) STRICT;
+${guardsOf('method_state', 'run = NEW.run AND iteration = NEW.iteration')}
+`;
+
+/** Name and shape of a tensor. */
+type Place = readonly [name: string, shape: readonly number[]];
+
+interface StateRow {
+  readonly name: string;
+  readonly version: number;
+  readonly json: string;
+  readonly layout: string;
+  readonly sha256: string;
+  readonly tensors: Buffer;
+}
+
+export function methodStateReaders(session: Session): Pick<StoreReader, 'methodState'> {
+  const { db, path } = session;
+  const one = db.prepare<[string, number], StateRow>(
+    'SELECT name, version, json, layout, sha256, tensors FROM method_state WHERE run = ? AND iteration = ?');
+  return {
+    methodState: guarded(session, (run, iteration) => {
+      const row = one.get(run, iteration);
+      if (row === undefined) return null;
+      if (hashOf(row) !== row.sha256) throw damagedStore(path, `the method's state after step ${iteration} of run ${run} is not what was stored`);
+      // The hash shows that the store wrote this JSON itself.
+      const places = JSON.parse(row.layout) as readonly Place[];
+      const numbers = float32Of(row.tensors);
+      let start = 0;
+      const tensors = places.map(([name, shape]): [string, StateTensor] => {
+        const end = start + sizeOf(shape);
+        const data = numbers.slice(start, end);
+        start = end;
+        return [name, { shape, data }];
+      });
+      return { name: row.name, version: row.version, json: JSON.parse(row.json) as Json, tensors: Object.fromEntries(tensors) };
+    }),
+  };
+}
+
+export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMethodState'> {
+  const insert = session.db.prepare<[StateRow & { readonly run: string; readonly iteration: number }]>(`
+    INSERT INTO method_state (run, iteration, name, version, json, layout, sha256, tensors)
+    VALUES (@run, @iteration, @name, @version, @json, @layout, @sha256, @tensors)`);
+  return {
+    insertMethodState: guarded(session, (run, iteration, { name, version, json, tensors }) => {
+      const where = `the state ${name} after step ${iteration} of run ${run}`;
+      refuseUnstorable(json, where);
+      const entries = Object.entries(tensors);
+      for (const [tensor, { shape, data }] of entries) {
+        if (sizeOf(shape) === data.length && data.every(Number.isFinite)) continue;
+        throw new C3Error('store', `The tensor ${tensor} of ${where} has ${data.length} numbers for the shape [${shape.join(', ')}], or one that is not finite: nothing was stored.`);
+      }
+      const row = {
+        name,
+        version,
+        json: JSON.stringify(json),
+        layout: JSON.stringify(entries.map(([tensor, { shape }]): Place => [tensor, shape])),
+        tensors: Buffer.concat(entries.map(([, { data }]) => bytesOf(data))),
+      };
+      insert.run({ run, iteration, ...row, sha256: hashOf(row) });
+    }),
+  };
+}
+
+const hashOf = ({ name, version, json, layout, tensors }: Omit<StateRow, 'sha256'>): string => textHash(JSON.stringify([name, version, json, layout, tensors.toString('base64')]));
+
+const sizeOf = (shape: readonly number[]): number => shape.reduce((product, length) => product * length, 1);
+
+/** JSON would write null for a number that is not finite. @throws C3Error('store') */
+function refuseUnstorable(json: Json, where: string): void {
+  if (typeof json === 'number' && !Number.isFinite(json)) {
+    throw new C3Error('store', `A number in ${where} is ${json}, which cannot be stored: nothing was stored.`);
+  }
+  if (typeof json === 'object' && json !== null) for (const inner of Object.values(json)) refuseUnstorable(inner, where);
+}
