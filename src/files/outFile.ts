@@ -27,7 +27,7 @@ function openNew(path: string): number {
     return openSync(path, 'wx');
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new C3Error('input', exists ? `${path} is there already and was left as it was; choose another --out.` : `${path} cannot be written: ${messageOf(error)}; choose another --out.`, { cause: error });
+    throw new C3Error('input', exists ? `${path} already exists and was left unchanged; choose another --out.` : `${path} cannot be written: ${messageOf(error)}; choose another --out.`, { cause: error });
   }
 }
 

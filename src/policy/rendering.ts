@@ -42,7 +42,7 @@ export async function readRendering(folder: string, { controls }: Pick<Tokenizer
   // Neither could be broken by what is put inside it.
   const unbreakable = controls.find((text) => SINGLE.test(text) || text.includes(JOINER));
   if (unbreakable !== undefined) {
-    throw new C3Error('model', `${join(folder, TOKENIZER_FILE)}: the special token ${JSON.stringify(unbreakable).slice(0, 80)} cannot be told from the same text inside a message; choose a model without it.`);
+    throw new C3Error('model', `${join(folder, TOKENIZER_FILE)}: the special token ${JSON.stringify(unbreakable).slice(0, 80)} cannot be distinguished from the same text inside a message; choose a model without it.`);
   }
   const source = template === 'auto' ? await readTemplate(folder) : null;
   return { template: source === null ? null : { ...source, thinking }, controls: [...controls] };

@@ -32,7 +32,7 @@ ${facts([
 ${textBlock(message.text)}
 <details><summary>The context as the model saw it: ${count(context.tokens)} tokens, ${compact(context.text.text.length + context.text.leftOut)} characters</summary>${textBlock(context.text)}<p class="note">Context key ${escaped(context.key, 40)}; ${count(context.reusedTokens)} of its tokens were not computed again.</p></details>
 ${before.length === 0 ? '' : `<details><summary>${count(before.length)} ${before.length === 1 ? 'message' : 'messages'} of the episode before it</summary>${before.map(said).join('')}</details>`}
-${branches.length === 0 ? '' : `<details open><summary>How the run went on from it</summary>${branches.map((branch, index) => branchPart(branch, index)).join('')}</details>`}
+${branches.length === 0 ? '' : `<details open><summary>How the run continued from it</summary>${branches.map((branch, index) => branchPart(branch, index)).join('')}</details>`}
 ${labels.length === 0 ? '' : `<h3>Labels</h3><ul>${labels.map(({ name, note }) => `<li>${escaped(name, 200)}${note === '' ? '' : `: ${escaped(note, 2000)}`}</li>`).join('')}</ul>`}</section>
 <section><h2>What it was worth</h2>${worthTable(report)}</section>
 ${buckets.map((bucket) => bucketSection(bucket, message.message)).join('\n')}
@@ -89,7 +89,7 @@ function bucketWorths(report: FindingReport): string {
   const all = worths(report);
   if (all.length === 0) return '';
   const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td>${figuresOf(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
-  return `<details><summary>Each bucket by itself</summary>${table('What each bucket says of the message', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}</details>`;
+  return `<details><summary>Each bucket separately</summary>${table('What each bucket says of the message', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}</details>`;
 }
 
 function bucketName({ origin, iteration, bucket }: ReportedBucket): string {

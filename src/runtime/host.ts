@@ -375,7 +375,7 @@ function checkTables(config: TransformerConfig, folder: string): void {
   const [needed, free] = [tableBytes(config), process.availableMemory()];
   if (needed <= free) return;
   const key = `max_position_embeddings: ${String(config.maxPositions)}`;
-  throw new C3Error('model', `${join(folder, CONFIG_FILE)}: ${key} makes tables of ${bytesWords(needed)} where ${bytesWords(free)} of memory are there; lower it, for no text is that long.`);
+  throw new C3Error('model', `${join(folder, CONFIG_FILE)}: ${key} makes tables of ${bytesWords(needed)} where ${bytesWords(free)} of memory are available; lower it, because no text is that long.`);
 }
 
 /** @throws C3Error('model') for numbers that are held in float16: what is trained or written is float32 */

@@ -84,7 +84,7 @@ class RecordReader {
     const end = comma === -1 ? text.length : comma;
     const field = comma === -1 && text.endsWith('\r') ? text.slice(at, -1) : text.slice(at, end);
     if (field.includes('"')) {
-      this.#refuse(line, 'a quote stands inside a field without quotes; put the field in quotes and double the quote.');
+      this.#refuse(line, 'there is a quote inside a field without quotes; put the field in quotes and double the quote.');
     }
     this.#push(field, line);
     return end;

@@ -52,7 +52,7 @@ function readHeader(fields: readonly string[], place: string): string[] {
   const names = fields.map((name) => name.trim());
   const wrong = names.find((name, index) => name === '' || names.indexOf(name) !== index);
   if (wrong !== undefined) {
-    throw new C3Error('input', `${place}: the header ${wrong === '' ? 'has a column without a name' : `names ${JSON.stringify(wrong.slice(0, 80))} twice`}; give each column a name of its own.`);
+    throw new C3Error('input', `${place}: the header ${wrong === '' ? 'has a column without a name' : `names ${JSON.stringify(wrong.slice(0, 80))} twice`}; give each column a different name.`);
   }
   return names;
 }

@@ -53,7 +53,7 @@ export const configSchema = z.strictObject({
     .describe('A model folder in the Hugging Face layout, relative to this file: config.json, safetensors, tokenizer.json.'),
   adapter: z
     .strictObject({
-      per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has an adapter of its own.' }).default('team').describe('Who shares an adapter.'),
+      per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has its own adapter.' }).default('team').describe('Who shares an adapter.'),
       rank: positive.max(4096).default(16).describe('The rank of the factors: a higher one can learn more and takes more memory.'),
       alpha: z.number().positive().max(1e6).default(32).describe('How much the factors count: their product is scaled by alpha / rank.'),
       target_modules: z
@@ -91,7 +91,7 @@ export const configSchema = z.strictObject({
         .default('arithmetic')
         .describe(
           'A bundled task: its questions are generated unless files are given, and its team and protocol are what `bundled` means. ' +
-            'For questions of your own leave it out and write `train_file`, with `evaluation_file` or `split`, and `format` if need be.',
+            'For your own questions omit it and write `train_file`, with `evaluation_file` or `split`, and `format` if need be.',
         ),
       train_file: pathTo('rows').nullable().default(null).describe('Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.'),
       evaluation_file: pathTo('rows').nullable().default(null).describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
@@ -108,9 +108,9 @@ export const configSchema = z.strictObject({
         ),
       format: oneOf(TASK_FORMATS, {
         auto: 'Recognised row by row.',
-        gsm8k: 'GSM8K: the answer stands after ####.',
-        math: 'MATH: the answer stands in \\boxed{} of the solution.',
-        math500: 'MATH-500: a column of its own for the answer.',
+        gsm8k: 'GSM8K: the answer comes after ####.',
+        math: 'MATH: the answer is in \\boxed{} of the solution.',
+        math500: 'MATH-500: a separate column for the answer.',
         cmath: 'CMATH: the answer is the column golden.',
         mbpp: 'MBPP: code with a list of tests.',
         mbppplus: 'MBPP+: code with a test program.',
@@ -132,7 +132,7 @@ export const configSchema = z.strictObject({
     auto: 'Code by its tests, all of which must pass; the bundled arithmetic by the number that is stated; other answers as mathematics, strictly.',
     answer: 'The number that is stated must be the answer.',
     math: 'Answers compared as mathematics, exactly.',
-    'math-lenient': 'As math, and what lies within 4 % counts too.',
+    'math-lenient': 'As math, and a value within 4 % counts too.',
     python: 'Code in the sandbox: all tests must pass.',
     'python-fraction': 'Code in the sandbox: the share of the tests that pass.',
   })
@@ -151,7 +151,7 @@ export const configSchema = z.strictObject({
       temperature: z.number().positive().max(10).default(1).describe('How far sampling strays from the likeliest token; small values stay close to it.'),
       top_p: z.number().positive().max(1).default(1).describe('Samples among the likeliest tokens that together have this probability; 1 among all.'),
       top_k: z.int().min(0).default(0).describe('Samples among this many likeliest tokens; 0 among all.'),
-      max_new_tokens: positive.default(48).describe('The longest message, in tokens; a role of the protocol may have a cap of its own.'),
+      max_new_tokens: positive.default(48).describe('The longest message, in tokens; a role of the protocol may have its own cap.'),
     })
     .prefault({})
     .describe('How messages are sampled, in training and in sampled evaluations.'),

@@ -50,7 +50,7 @@ const RULES: readonly Rule[] = [
     keys: ['credit.estimator', 'method'],
     problem: ({ credit, method }) => {
       if (credit.estimator === 'loo' || methodReads(method, 'credit.estimator')) return null;
-      return `belongs to method ${methodsThatRead('credit.estimator').join(', ')}, and ${method} has a credit of its own; leave it out.`;
+      return `belongs to method ${methodsThatRead('credit.estimator').join(', ')}, and ${method} has its own credit; omit it.`;
     },
   },
   {
@@ -122,7 +122,7 @@ function ownQuestions(given: unknown): string {
   const format = TASK_FORMATS.find((name) => name !== 'auto' && text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '') === name);
   const file = /\.(?:jsonl|csv)$/iu.test(text) ? JSON.stringify(text) : 'FILE';
   const keys = `{train_file: ${file}${format === undefined ? '' : `, format: ${format}`}}`;
-  return `, the bundled tasks; for questions of your own write task: ${keys} and leave name out.`;
+  return `, the bundled tasks; for your own questions write task: ${keys} and leave name out.`;
 }
 
 function unknownKey(known: Known, path: KeyPath, name: string): Problem {

@@ -127,7 +127,7 @@ describe('a full disk', { skip: process.platform === 'win32' ? 'ulimit is of Uni
     });
     await inputs.attempt('a file that is there', () => {
       writeFileSync(path, 'mine');
-      assert.throws(() => { writeOut(path, ['x']); }, (error) => isPlain(error, /is there already and was left as it was/u));
+      assert.throws(() => { writeOut(path, ['x']); }, (error) => isPlain(error, /already exists and was left unchanged/u));
     });
   });
 });

@@ -161,7 +161,7 @@ describe('what is whole of a store', () => {
     });
     await copies.attempt('a file that is there', () => {
       const before = readFileSync(target);
-      assert.throws(() => salvageStore(path, target, HEADLINE_RULE), (error) => error instanceof C3Error && error.kind === 'input' && /is there already and was left as it was/.test(error.message));
+      assert.throws(() => salvageStore(path, target, HEADLINE_RULE), (error) => error instanceof C3Error && error.kind === 'input' && /already exists and was left unchanged/.test(error.message));
       assert.ok(readFileSync(target).equals(before));
     });
   });

@@ -1,12 +1,13 @@
 /** What a build computes, down to the bit: the rows and weights of short runs, and what the commands say of them. */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';
 import { run as execute } from '../support/command.ts';
 
+const HERE = resolve(import.meta.dirname, '../..');
 const TEAMS = ['arithmetic', 'python'] as const;
 const METHODS = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
 const SEEDS = [0, 1] as const;
@@ -70,7 +71,7 @@ export async function record(checkout: string, { config }: Case, folder: string)
   try {
     const made = documentIn(await c3('run', 'exact.c3.yaml'));
     const { run } = z.object({ run: z.string() }).parse(JSON.parse(made));
-    const names = { [run]: 'RUN', [folder]: 'FOLDER', [checkout]: 'CHECKOUT' };
+    const names = { [run]: 'RUN', [folder]: 'FOLDER', [process.execPath]: 'NODE', [checkout]: 'CHECKOUT', [HERE]: 'CHECKOUT' };
     const store = join(folder, '.c3', 'c3.sqlite');
     const answers: Record<string, string> = {};
     const message = firstMessage(store);

@@ -78,7 +78,7 @@ scenario('the transcript: the tree, a replayed message with its form, and the qu
   await audit(workbench, 'transcript-question', () => openTranscript(workbench));
   await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of"]').first().click();
   await transcript.getByRole('region', { name: 'Replayed alternatives' }).waitFor();
-  await transcript.getByText('Try a message of your own').click();
+  await transcript.getByText('Try your own message').click();
   await transcript.getByText('Model input, exactly as it was seen').click();
   await audit(workbench, 'transcript-message', () => openTranscript(workbench));
 });

@@ -201,7 +201,7 @@ scenario('a replay shows the alternatives that the engine stored, with their ret
 scenario('a message of the user stands among the alternatives', async (workbench) => {
   const { transcript, episode } = await openFirst(workbench);
   await choose(transcript, 'actor');
-  await transcript.getByText('Try a message of your own').click();
+  await transcript.getByText('Try your own message').click();
   await transcript.getByRole('textbox', { name: 'Your own message' }).fill('no answer at all');
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('0');
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();

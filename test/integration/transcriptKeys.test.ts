@@ -105,7 +105,7 @@ scenario('the keyboard goes to Cancel with the start, stays there while progress
 
 scenario('a message half written comes back with its numbers after another row, after the panel was hidden, and after a reload', async (workbench) => {
   const { transcript, question, message } = await openPlan(workbench);
-  await transcript.getByText('Try a message of your own').click();
+  await transcript.getByText('Try your own message').click();
   await field(transcript, 'Your own message').fill('what if\nit had said 7');
   await field(transcript, 'Alternatives').fill('5');
   await field(transcript, 'Replays each').fill('9');

@@ -37,7 +37,7 @@ export class DashboardPanel {
   private readonly chooser = dropdown('Run', (run) => { this.choose(run); });
   private readonly status = h('span', { class: 'status', role: 'status' });
   private readonly waiting = h('span', { class: 'muted waiting' });
-  private readonly pause = button('Pause', () => { this.togglePause(); }, { title: 'Holds the view still while a run goes on' });
+  private readonly pause = button('Pause', () => { this.togglePause(); }, { title: 'Freezes the charts while a run is in progress' });
   private readonly smoother = dropdown('Smoothing', (value) => { this.smooth(value); });
   private readonly axisChooser = dropdown('Horizontal axis', (value) => { this.runOver(value); });
   private readonly scaleChooser = dropdown('Scales', (value) => { this.rescale(value); });
@@ -194,7 +194,7 @@ export class DashboardPanel {
     else this.hold.hold(PAUSED);
     this.stood = null;
     this.keep();
-    this.spoken.textContent = this.hold.has(PAUSED) ? 'Paused: the charts hold still.' : 'The charts go on.';
+    this.spoken.textContent = this.hold.has(PAUSED) ? 'Paused: the charts do not update.' : 'The charts update again.';
     this.drawWaiting();
   }
 
@@ -239,7 +239,7 @@ export class DashboardPanel {
   private empty(): void {
     replace(
       this.root,
-      h('div', { class: 'welcome' }, h('h1', {}, 'No run yet'), h('p', { class: 'muted' }, 'A run evaluates the team, trains it and evaluates it again. Its charts appear here while it goes on.'), button('Start C3 run', () => { this.host.post({ type: 'startRun' }); }, { primary: true })),
+      h('div', { class: 'welcome' }, h('h1', {}, 'No run yet'), h('p', { class: 'muted' }, 'A run evaluates the team, trains it and evaluates it again. Its charts appear here while it runs.'), button('Start C3 run', () => { this.host.post({ type: 'startRun' }); }, { primary: true })),
     );
   }
 

@@ -45,7 +45,7 @@ export function placeName(place: MemoryPlace): string {
 
 /** What is needed against what there is. */
 export function totalWords({ bytes: needed, available }: MemoryTotal): string {
-  return `at most ${bytesWords(needed)} needed, ${available === null ? 'and how much there is, the system does not tell' : `${bytesWords(available)} there`}`;
+  return `at most ${bytesWords(needed)} needed, ${available === null ? 'and the system does not report how much is available' : `${bytesWords(available)} available`}`;
 }
 
 export function verdict(fits: boolean | null): string {

@@ -25,14 +25,14 @@ function interval(value: Interval | null): HTMLElement {
 }
 
 function whole(value: number | null): HTMLElement | string {
-  return value === null ? none('not known yet') : count(value);
+  return value === null ? none('unknown so far') : count(value);
 }
 
 const outcome = (name: RunColumn, title: string, meaning: string, of: (row: RunTableRow) => Interval | null): TableColumn => ({ name, title, meaning, numeric: true, descending: true, cell: (row) => interval(of(row)) });
 
 /** The columns between title and settings. */
 export const RUN_TABLE_COLUMNS: readonly TableColumn[] = [
-  { name: 'status', title: 'Status', meaning: 'How the run stands', numeric: false, descending: false, cell: ({ status }) => h('span', { class: `status status-${status}` }, status) },
+  { name: 'status', title: 'Status', meaning: 'Status of the run', numeric: false, descending: false, cell: ({ status }) => h('span', { class: `status status-${status}` }, status) },
   { name: 'method', title: 'Method', meaning: 'What messages are credited by', numeric: false, descending: false, cell: ({ method }) => disarmed(method) },
   { name: 'seed', title: 'Seed', meaning: 'What all randomness of the run comes from', numeric: true, descending: false, cell: ({ seed }) => String(seed) },
   { name: 'steps', title: 'Steps', meaning: 'Finished steps of those planned', numeric: true, descending: true, cell: ({ steps, plannedSteps }) => `${count(steps)} / ${count(plannedSteps)}` },
@@ -46,7 +46,7 @@ export const OUTCOME_COLUMNS: readonly TableColumn[] = [
   outcome('passAt1After', 'pass@1 after', 'Accuracy of sampled answers after training, with its 95 % interval', ({ passAt1After }) => passAt1After),
   { name: 'evaluatorCalls', title: 'Calls', meaning: 'Evaluator calls so far', numeric: true, descending: true, cell: ({ evaluatorCalls }) => whole(evaluatorCalls) },
   { name: 'tokens', title: 'Tokens', meaning: 'Tokens computed so far: prompts without what was reused, and messages', numeric: true, descending: true, cell: ({ tokens }) => whole(tokens) },
-  { name: 'seconds', title: 'Time', meaning: 'Time of training so far, evaluations left out', numeric: true, descending: true, cell: ({ seconds }) => (seconds === null ? none('not known yet') : duration(seconds)) },
+  { name: 'seconds', title: 'Time', meaning: 'Time of training so far, evaluations left out', numeric: true, descending: true, cell: ({ seconds }) => (seconds === null ? none('unknown so far') : duration(seconds)) },
   { name: 'createdAt', title: 'Started', meaning: 'When the run was started', numeric: false, descending: true, cell: ({ createdAt }) => new Date(createdAt).toLocaleString() },
 ];
 

@@ -67,7 +67,7 @@ export class ReplayForm {
     for (const field of [this.alternatives, this.replays]) {
       field.addEventListener('keydown', (event) => { if (event.key === 'Enter') submit(); });
     }
-    this.typedPart = h('details', { class: 'typed' }, h('summary', {}, 'Try a message of your own'), this.typed);
+    this.typedPart = h('details', { class: 'typed' }, h('summary', {}, 'Try your own message'), this.typed);
     this.element = h(
       'section',
       { class: 'replay', 'aria-label': 'Replay' },

@@ -76,7 +76,7 @@ export async function detach({ config, overrides, resumed, again }: Detached, pa
   }
   const open = list.jobs.filter(({ state }) => state !== 'finished');
   const ahead = open.findIndex(({ id }) => id === job.id);
-  print(`${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it goes on when this terminal is closed.`);
+  print(`${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`);
   print(`Follow it with c3 status${storeOption(parsed)}, stop it with c3 cancel ${job.id}${storeOption(parsed)}; in VS Code it shows in the C3 view of its folder.`);
 }
 
@@ -124,7 +124,7 @@ function statusWords({ store, engine, holder, jobs, unstarted: lost, interrupted
   if (holder !== null && !inJobs) lines.push(`The store is being written by ${holderWords(holder)}.`);
   for (const one of lost) lines.push(`${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or forget it with c3 cancel ${one.id}${option} (${unstartedWords(one)})`);
   for (const { run, title, step, steps } of interrupted) lines.push(`Run ${run} "${oneLine(title, LONGEST_TITLE)}" was interrupted at step ${String(step)} of ${String(steps)}: c3 run --resume ${run}${option}`);
-  if (lines.length === 0) lines.push(`Nothing goes on in ${store}${engine === null ? '' : `; its engine (process ${String(engine.pid)}) is idle`}.`);
+  if (lines.length === 0) lines.push(`Nothing is in progress in ${store}${engine === null ? '' : `; its engine (process ${String(engine.pid)}) is idle`}.`);
   return lines.join('\n');
 }
 
@@ -148,7 +148,7 @@ export async function cancel(args: readonly string[], context: CommandContext): 
   const store = storePath(parsed, context);
   const asked = await withEngine(store, async (client) => ((await client.attach()) ? (await client.cancelRun(name)).cancelled : null));
   const cancelled = asked ?? (cancelElsewhere(store, name) ? 'elsewhere' : forget(store, name) ? 'unstarted' : null);
-  if (cancelled === null) throw new C3Error('input', `Nothing named ${JSON.stringify(name.slice(0, 80))} goes on or waits in ${store}: see \`c3 status\`.`);
+  if (cancelled === null) throw new C3Error('input', `Nothing named ${JSON.stringify(name.slice(0, 80))} is in progress or queued in ${store}: see \`c3 status\`.`);
   if (parsed.values['json'] === true) print(JSON.stringify({ cancelled }));
   else if (cancelled === 'unstarted') print(`${name} is forgotten.`);
   else print(cancelled === 'queued' ? `${name} was cancelled before it began.` : `${name} is being cancelled; what is stored stays.`);

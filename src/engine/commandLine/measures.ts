@@ -39,7 +39,7 @@ export async function label(args: readonly string[], context: CommandContext): P
   if (!/^\d{1,15}$/u.test(bucket) || takeBack === (name.trim() !== '')) throw new C3Error('input', 'c3 label needs a bucket by its number, and a label or --take-back.');
   await withService(storePath(parsed, context), async (service) => {
     const stored = await service.label({ bucket: Number(bucket), name: name.trim(), note: text(parsed, 'note') ?? '' }, context.cancelled);
-    print(parsed.values['json'] === true ? JSON.stringify(stored) : `Bucket ${bucket}: ${takeBack ? 'the label was taken back' : JSON.stringify(stored.name)}.`);
+    print(parsed.values['json'] === true ? JSON.stringify(stored) : `Bucket ${bucket}: ${takeBack ? 'the label was removed' : JSON.stringify(stored.name)}.`);
   });
 }
 

@@ -35,7 +35,7 @@ const amounts = ({ steps, evaluations }: RunPlan['budget']): string =>
 export function planTable({ memory, budget, seconds }: RunPlan): string {
   const items = memory.items.map(({ name, place, bytes }) => row(name, PLACES[place], bytesWords(bytes)));
   const totals = memory.totals.map(({ place, bytes, available, fits }) => {
-    const verdict = fits === null ? 'how much there is, is not known' : `${fits ? 'fits' : 'DOES NOT FIT'} in ${bytesWords(available ?? 0)}`;
+    const verdict = fits === null ? 'how much is available is unknown' : `${fits ? 'fits' : 'DOES NOT FIT'} in ${bytesWords(available ?? 0)}`;
     return `${row('together', PLACES[place], bytesWords(bytes))}  ${verdict}`;
   });
   const roles = Object.keys(budget.total.decisions);

@@ -24,7 +24,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const overrides = parsed.values['override'];
   const resumed = text(parsed, 'resume');
   if (resumed !== null && (parsed.positionals.length > 0 || overrides !== undefined)) {
-    throw new C3Error('input', `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} goes on with the configuration that the run began with; leave out ${overrides === undefined ? 'the configuration' : '--override'}.`);
+    throw new C3Error('input', `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} continues with the configuration that the run began with; omit ${overrides === undefined ? 'the configuration' : '--override'}.`);
   }
   const again = text(parsed, 'again');
   if (again !== null && (resumed !== null || parsed.positionals.length > 0 || overrides !== undefined)) throw new C3Error('input', 'c3 run --again JOB starts what was asked for then; leave out everything else.');
@@ -64,7 +64,7 @@ async function resumable(work: (onProgress: (progress: RunProgress) => void) => 
       if (progress.run !== null || progress.total >= LARGE_MODEL) show(progress);
     });
   } catch (error) {
-    if (run !== undefined) note(`Run ${run} can go on: c3 run --resume ${run}`);
+    if (run !== undefined) note(`Run ${run} can be resumed: c3 run --resume ${run}`);
     throw error;
   }
 }

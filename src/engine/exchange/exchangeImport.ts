@@ -1,4 +1,4 @@
-/** `c3 import`: a file of the C3 authors' buckets as a run of its own, to be browsed, measured and written again (reference section 8.1). */
+/** `c3 import`: a file of the C3 authors' buckets as a separate run, to be browsed, measured and written again (reference section 8.1). */
 import { createHash, randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';

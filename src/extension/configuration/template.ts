@@ -10,8 +10,8 @@ const WRITTEN: ReadonlyMap<string, string | null> = new Map([['title', 'My run']
 
 const HEAD = [
   '# A run: who speaks, on what, and how the team learns from it.',
-  '# As it stands, it trains the bundled team. Every key can be left out:',
-  '# what stands behind a # is the default; take the # away to change it.',
+  '# As is, it trains the bundled team. Every key can be omitted:',
+  '# the value after a # is the default; remove the # to change it.',
   '# Ctrl+Space lists keys and values, and resting on one says what it means.',
 ];
 

@@ -19,7 +19,7 @@ export function contextDocument(decision: Shown, tokens: ContextTokens | string)
   const head = [
     `Message ${String(decision.id)} of ${decision.eventType}: the model input, exactly as it was seen`,
     `context key ${decision.contextKey} · snapshot ${decision.snapshot.slice(0, 12)} · ${String(bytes)} bytes · ${String(decision.promptTokens)} tokens`,
-    'What cannot be seen stands by its name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
+    'Invisible characters are shown by name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
   ];
   if (typeof tokens === 'string') return [...head, '', `Token boundaries cannot be shown: ${tokens}`, '', ...byLines(decision.context), ''].join('\n');
   const counted = tokens.context.reduce((sum, { ids }) => sum + ids.length, 0);

@@ -28,7 +28,7 @@ export function planReport(name: string, { memory, budget, seconds }: RunPlan): 
 }
 
 function timeLines(seconds: RunPlan['seconds']): string[] {
-  if (seconds === null) return ['Time', '  not known before the run has shown its pace'];
+  if (seconds === null) return ['Time', '  unknown until the run has shown its pace'];
   const { value, low, high } = seconds;
   return [`Time: about ${spanWords(value)}`, ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, NARROW).map((line) => `  ${line}`)];
 }
@@ -39,7 +39,7 @@ function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fi
   const width = Math.max(0, ...own.map(([size]) => size.length));
   return [
     `${PLACES[place]}${verdict}`,
-    `  at most ${bytesWords(bytes)} needed, ${available === null ? 'how much there is, is not known' : `${bytesWords(available)} there`}`,
+    `  at most ${bytesWords(bytes)} needed, ${available === null ? 'how much is available is unknown' : `${bytesWords(available)} available`}`,
     ...own.map(([size, item]) => `  ${size.padStart(width)}  ${item}`),
   ];
 }

@@ -84,7 +84,7 @@ export class RunController {
   async cancel(name: string | undefined = this.job?.id): Promise<void> {
     if (name === undefined) return;
     const { cancelled } = await this.engine.client().cancelRun(name);
-    if (cancelled === null) void window.showInformationMessage('That run does not go on any more.');
+    if (cancelled === null) void window.showInformationMessage('That run is no longer in progress.');
   }
 
   dispose(): void {

@@ -9,7 +9,7 @@ import { oneLine } from './runWords.ts';
 /** What each order is called, and what it means. */
 export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; readonly detail: string }>> = {
   clearest: { label: 'Clearest credit', detail: 'First the messages whose credit is decided, those whose interval stays furthest from 0 before the others; then those nearest to a decision.' },
-  credit: { label: 'Largest credit', detail: 'The message whose credit is furthest from 0, up or down, stands first.' },
+  credit: { label: 'Largest credit', detail: 'The message whose credit is furthest from 0, up or down, comes first.' },
   spread: { label: 'Spread of returns', detail: 'Where the returns of one context lie furthest apart (standard deviation).' },
   distance: { label: 'Replace against remove', detail: 'Where another message and no message at all say the most different things about what it was worth. Measured by replaying with an empty text.' },
 };

@@ -26,7 +26,7 @@ export const AS_RECORDED: ContinuationChoice = { snapshot: null, temperature: nu
 /** What is wrong with a choice, in one sentence; null for a good one. */
 export function choiceProblem(choice: ContinuationChoice): string | null {
   const { snapshot, temperature, model } = choice;
-  if (snapshot !== null && model !== null) return 'Another model brings weights of its own; choose a snapshot or a model, not both.';
+  if (snapshot !== null && model !== null) return 'Another model brings its own weights; choose a snapshot or a model, not both.';
   if (snapshot !== null && !STEP.test(snapshot) && !HASH.test(snapshot)) return `${JSON.stringify(snapshot.slice(0, 80))} is no snapshot; give a step of the run, or at least the first 8 digits of a snapshot's hash.`;
   if (temperature !== null && !(temperature >= TEMPERATURE.low && temperature <= TEMPERATURE.high)) return `The temperature must be a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
   if (model !== null && (model.trim() === '' || model.length > FOLDER_LENGTH)) return 'The model must be the path of a folder.';

@@ -27,6 +27,6 @@ export function settleProblem({ settle, text, independent }: { readonly settle?:
   if (settle === undefined) return null;
   const { least, most } = SETTLE_LIMITS;
   if (!Number.isInteger(settle.replays) || settle.replays < least || settle.replays > most) return `Settling takes a whole number of replays from ${String(least)} to ${most.toLocaleString('en-US')}.`;
-  if (text !== null) return 'A credit is settled against sampled messages only; replay the text by itself, then settle the message that it has become.';
+  if (text !== null) return 'A credit is settled against sampled messages only; replay the text first, then settle the message that it has become.';
   return independent === true ? 'Settling pairs an alternative with the message itself on common random numbers; leave out the independent ones.' : null;
 }

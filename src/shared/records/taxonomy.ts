@@ -58,7 +58,7 @@ export function isVerdictName(name: string): name is VerdictName {
 /** What each verdict means, in one or two sentences. The names of the classes are the paper's (C3, appendix N). */
 export const VERDICT_MEANING: Readonly<Record<VerdictName, string>> = {
   'Misleading Plan': 'Whatever the later roles do with any of the plans, they mostly fail.',
-  'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not tell these messages apart.',
+  'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not distinguish these messages.',
   'Successful Credit Shift':
     "The paper's name for a failure that credit can find: another message in the same context returns clearly more than the one " +
     'that was taken, so credit shifts to that other message.',

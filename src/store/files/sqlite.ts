@@ -78,7 +78,7 @@ export function connectForReading(path: string): ReadingConnection {
     if (!/^SQLITE_(?:CANTOPEN|READONLY)/.test(codeOf(error) ?? '')) throw storeError(path, error);
     const log = ['-wal', '-journal'].map((suffix) => path + suffix).find((beside) => (statSync(beside, { throwIfNoEntry: false })?.size ?? 0) > 0);
     if (log === undefined) return { db: open(path, `${pathToFileURL(path).href}?immutable=1`, 'read'), fixed: true };
-    const problem = `The store ${path} lies in a folder that cannot be written and has a log beside it (${log}) that must be folded in before it can be read`;
+    const problem = `The store ${path} is in a folder that cannot be written and has a log (${log}) that must be merged into it before it can be read`;
     throw new C3Error('store', `${problem}: copy both files to a folder that can be written, and name the copy with --store (in VS Code the setting c3.store.path).`, { cause: error, action: CHOOSE_PLACE });
   }
 }

@@ -55,7 +55,7 @@ export function salvageStore(from: string, to: string, headlines: HeadlineRule):
       throw error;
     }
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw new C3Error('input', `${to} is there already and was left as it was; name a file that is not there yet.`, { cause: error });
+    if (codeOf(error) === 'EEXIST') throw new C3Error('input', `${to} already exists and was left unchanged; name a file that does not exist yet.`, { cause: error });
     throw storeError(target, error);
   } finally {
     source.close();

@@ -33,7 +33,7 @@ export function textWriter({ db, path }: Session): TextWriter {
       return Number(insertContext.run(key, storeText(sha256, body)).lastInsertRowid);
     }
     if (found.sha256 !== sha256) {
-      throw new C3Error('store', `The context key ${key} stands for two contexts in the store ${path}, SHA-256 ${found.sha256} and ${sha256}: the second was not stored; keep both texts and report the collision.`);
+      throw new C3Error('store', `The context key ${key} identifies two contexts in the store ${path}, SHA-256 ${found.sha256} and ${sha256}: the second was not stored; keep both texts and report the collision.`);
     }
     return found.id;
   }

@@ -106,7 +106,7 @@ export function prepareForWriting(db: Connection, path: string, { maxPages, head
   migrate(db, path, MIGRATIONS, () => { headlineKeeper({ db, path }, headlines ?? null).refresh(); });
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') {
-    const problem = `The store ${path} lies on a file system without write-ahead logging (a network drive?)`;
+    const problem = `The store ${path} is on a file system without write-ahead logging (a network drive?)`;
     throw new C3Error('store', `${problem}: ${ANOTHER_PLACE}, on a local disk.`, { action: CHOOSE_PLACE });
   }
   db.pragma('synchronous = NORMAL');
@@ -143,7 +143,7 @@ function refuseOtherNames(path: string): void {
   const names = statSync(path).nlink;
   if (names <= 1) return;
   const problem = `The store ${path} has ${names} names (hard links) and can only be read: writing by one of them would damage it for the others`;
-  throw new C3Error('store', `${problem}. Remove the other names, or copy it to a file of its own.`);
+  throw new C3Error('store', `${problem}. Remove the other names, or copy it to a separate file.`);
 }
 
 function removeStore(path: string): void {

@@ -199,7 +199,7 @@ describe('before a run', () => {
     for (const content of ['!', '\ud83d\ude00', '<\u200d>']) {
       first.content = content;
       await writeFile(path, JSON.stringify(json));
-      await assert.rejects(readRendering(folder, await loadTokenizer(folder), AUTO), (error) => error instanceof C3Error && error.kind === 'model' && /tokenizer\.json: the special token .* cannot be told from the same text inside a message/.test(error.message));
+      await assert.rejects(readRendering(folder, await loadTokenizer(folder), AUTO), (error) => error instanceof C3Error && error.kind === 'model' && /tokenizer\.json: the special token .* cannot be distinguished from the same text inside a message/.test(error.message));
     }
   });
 });

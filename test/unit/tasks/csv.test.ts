@@ -56,7 +56,7 @@ test('whatever was written with quotes around every field comes back', async () 
 });
 
 test('a broken record is refused where it is broken', async () => {
-  await assert.rejects(read('a,b\nc,d"e\n'), isInputError(/tasks\.csv:2: a quote stands inside a field/u));
+  await assert.rejects(read('a,b\nc,d"e\n'), isInputError(/tasks\.csv:2: there is a quote inside a field/u));
   await assert.rejects(read('a,b\n"c" ,d\n'), isInputError(/tasks\.csv:2: text follows a closing quote/u));
   await assert.rejects(read('a,b\nc,d\n"e\nf\n'), isInputError(/tasks\.csv:3: a quote is opened in this record and never closed/u));
   await assert.rejects(read(`a\n"${'x\n'.repeat(2 ** 19 + 1)}"`), isInputError(/tasks\.csv:2: the record is longer than 1048576 characters/u));

@@ -90,7 +90,7 @@ describe('readConfig', () => {
     assert.deepEqual(readConfig('chat: {thinking: true}\n', 'x').chat, { template: 'auto', thinking: true });
     refused('chat:\n  template: qwen\n', [], /line 2: chat\.template:/);
     refused('chat:\n  thinks: true\n', [], /line 2: chat\.thinks: is no known key; did you mean thinking\?/);
-    refused('method: magrpo\ncredit:\n  estimator: full_mean\n', [], /line 3: credit\.estimator: belongs to method c3, and magrpo has a credit of its own/);
+    refused('method: magrpo\ncredit:\n  estimator: full_mean\n', [], /line 3: credit\.estimator: belongs to method c3, and magrpo has its own credit/);
     assert.equal(readConfig('credit: {estimator: full_mean}\n', 'x').credit.estimator, 'full_mean');
     // A fan-out that only trees have binds nobody else.
     refused('fanout: [3, 3]\n', ['method=c3_full_mean'], /line 1: fanout: .* needs 9 evaluator calls/);

@@ -133,7 +133,7 @@ test('looks are told apart without their colours', () => {
   assert.equal(new Set(looks.map(({ marker }) => marker)).size, 6);
 });
 
-test('accuracy stands before and after training with its interval; what is not known yet is not drawn', () => {
+test('accuracy stands before and after training with its interval; what is unknown so far is not drawn', () => {
   const accuracy = { before: interval(0.5), after: interval(0.7), difference: null };
   const none = { before: null, after: null, difference: null };
   const summary = { run: 'a', method: 'c3', seed: 1, steps: 3, evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0, store: '', accuracy, passAt1: none };

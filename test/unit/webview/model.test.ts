@@ -35,8 +35,8 @@ test('facts are named in full, and what is not there says so', () => {
 });
 
 test('a plan says what is needed of what there is, and never guesses what is not known', () => {
-  assert.equal(totalWords({ place: 'host', bytes: 1.23e9, available: 16e9, fits: true }), 'at most 1.23 GB needed, 16 GB there');
-  assert.match(totalWords({ place: 'device', bytes: 1e9, available: null, fits: null }), /^at most 1 GB needed, and how much there is/u);
+  assert.equal(totalWords({ place: 'host', bytes: 1.23e9, available: 16e9, fits: true }), 'at most 1.23 GB needed, 16 GB available');
+  assert.match(totalWords({ place: 'device', bytes: 1e9, available: null, fits: null }), /^at most 1 GB needed, and the system does not report/u);
   assert.deepEqual([true, false, null].map(verdict), ['fits', 'does not fit', 'not known']);
   const cost = { evaluatorCalls: 1024, decisions: { reasoner: 512, actor: 1024 }, tokens: 73_728 };
   assert.equal(budgetWords({ steps: 1, evaluations: 2, perStep: cost, perEvaluation: cost, total: cost }), '1 training step and 2 evaluations: at most 1,024 evaluator calls and 73,728 sampled tokens; messages: reasoner 512, actor 1,024.');

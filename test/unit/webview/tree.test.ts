@@ -217,7 +217,7 @@ test('a key pressed after a click means what was clicked, though its rows are st
   host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
   host.scroller.fire('click', { target: clicked });
   host.press('c');
-  assert.deepEqual(host.compared, [], 'where it stands is not known yet');
+  assert.deepEqual(host.compared, [], 'where it stands is unknown so far');
   host.answer();
   assert.deepEqual([host.compared, host.keyboard], [[1005], 1005]);
   // Another layout while the rows of that one are on their way.

@@ -62,7 +62,7 @@ describe('c3 report', () => {
     await c3(workspace, ['report', '--run', run, '--out', 'kept.html']);
     const before = contentsOf(workspace);
     const wrong = [
-      [['--run', run, '--out', 'kept.html'], /kept\.html is there already and was left as it was/u],
+      [['--run', run, '--out', 'kept.html'], /kept\.html already exists and was left unchanged/u],
       [['--run', run, '--out', 'nowhere/run.html'], /nowhere\/run\.html cannot be written/u],
       [['--run', 'none', '--out', 'none.html'], /There is no run none/u],
       [['--message', '999999', '--json'], /There is no message 999999/u],

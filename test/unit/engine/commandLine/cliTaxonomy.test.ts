@@ -67,7 +67,7 @@ describe('c3 label', () => {
       [first[1], 'no class of theirs', first[0], false], [first[1], first[0], first[0], true], [second[1], 'unclassified', second[0], true],
     ]);
     assert.deepEqual([field(labelled['agreement'], 'n'), field(labelled['agreement'], 'agreed')], [2, 1]);
-    assert.match((await c3(workspace, ['label', String(second[1]), '--take-back'])).stdout, /the label was taken back/);
+    assert.match((await c3(workspace, ['label', String(second[1]), '--take-back'])).stdout, /the label was removed/);
     assert.deepEqual(field((await report())['agreement'], 'n'), 1);
     for (const wrong of [[], ['x', 'y'], ['1'], ['1', 'y', '--take-back'], ['1', ' ']]) await refuses(['label', ...wrong], /c3 label needs a bucket by its number, and a label or --take-back/);
     await refuses(['label', '1', 'x'.repeat(81)], /at most 80 characters/);

@@ -49,7 +49,7 @@ describe('c3 run --resume', () => {
     const { code, stdout, stderr } = await interrupt(folder, 'Evaluating sampled, before training: 4 of 4', ['run', 'tiny.c3.yaml', ...OVERRIDES]);
     const id = withStore(folder, (store) => store.runs(0, 1)[0]?.id ?? '');
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, new RegExp(`\nRun ${id} can go on: c3 run --resume ${id}\nCancelled; what was stored stays\\.\n$`));
+    assert.match(stderr, new RegExp(`\nRun ${id} can be resumed: c3 run --resume ${id}\nCancelled; what was stored stays\\.\n$`));
     const second = await interrupt(folder, 'Step 3 of 6', ['run', '--resume', id]);
     assert.equal(second.code, 1);
     const third = await c3(folder, ['run', '--resume', id, '--json']);
@@ -68,7 +68,7 @@ describe('c3 run --resume', () => {
   it('takes nothing beside the run, and no run that is not there', async (t) => {
     const folder = copyOf(t, workspace);
     const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
-      [['--resume', 'c3-0-1', 'tiny.c3.yaml'], 2, /^c3: c3 run --resume "c3-0-1" goes on with the configuration that the run began with; leave out the configuration\.\n$/],
+      [['--resume', 'c3-0-1', 'tiny.c3.yaml'], 2, /^c3: c3 run --resume "c3-0-1" continues with the configuration that the run began with; omit the configuration\.\n$/],
       [['--resume', 'c3-0-1', '--override', 'seed=1'], 2, /leave out --override\.\n$/],
       [['--resume'], 2, /--resume/],
       [['--resume', 'c3-0-1'], 1, /^c3: There is no store at .*\n$/],

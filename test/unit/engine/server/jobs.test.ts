@@ -131,7 +131,7 @@ describe('the command line', () => {
   it('hands runs to an engine, lists them, cancels them, and says how to go on', async (t) => {
     const folder = copyOf(t, workspace);
     const detach = async (...more: string[]): Promise<Record<string, unknown>> => parseLine((await c3(folder, ['run', 'tiny.c3.yaml', '--detach', '--json', ...more])).stdout);
-    assert.match((await c3(folder, ['status'])).stdout, /^Nothing goes on in .*c3\.sqlite\.\n$/);
+    assert.match((await c3(folder, ['status'])).stdout, /^Nothing is in progress in .*c3\.sqlite\.\n$/);
     const running = await detach('--override', 'steps=5000');
     const queued = await detach('--override', 'steps=1');
     assert.equal(queued['state'], 'queued');

@@ -92,7 +92,7 @@ describe('an adapter folder that is refused', () => {
     [{ target_modules: ['q_proj', 'vproj'] }, '"vproj" is no target module; did you mean v_proj?'],
     [{ target_modules: ['lm_head'] }, `"lm_head" is no target module; known are ${ADAPTER_MODULES.join(', ')}.`],
     [{ use_dora: true }, 'use_dora asks for weight-decomposed adapters (DoRA), which the runtime does not compute.'],
-    [{ rank_pattern: { q_proj: 4 } }, 'rank_pattern asks for a rank of their own for some modules, which the runtime does not compute.'],
+    [{ rank_pattern: { q_proj: 4 } }, 'rank_pattern asks for separate ranks for some modules, which the runtime does not compute.'],
     [{ modules_to_save: ['lm_head'] }, 'modules_to_save asks for modules that are trained whole, which the runtime does not compute.'],
     [{ layers_to_transform: 0 }, 'layers_to_transform asks for an adapter on some layers only, which the runtime does not compute.'],
     [{ bias: 'all' }, 'bias asks for trained biases, which the runtime does not compute.'],

@@ -79,7 +79,7 @@ test('a request shows the clicked message beside the fresh ones, each with its r
   verify(2, 'different');
   verify(4, 'notComparable');
   assert.deepEqual(verified(), [false, true, null]);
-  assert.deepEqual(words(), ['row changed', 'not verified yet', 'not comparable']);
+  assert.deepEqual(words(), ['different', 'not verified yet', 'not comparable']);
   assert.equal(store.newestVerification(), 3);
   verify(2, 'identical');
   verify(1, 'different');
