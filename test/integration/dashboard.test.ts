@@ -207,7 +207,7 @@ scenario('a live view holds still while it is read and while it is paused, and s
     goOn();
     await dashboard.getByText('Paused, 1 step waiting').waitFor();
     await points(8);
-    await dashboard.getByRole('button', { name: 'Go on' }).click();
+    await dashboard.getByRole('button', { name: 'Continue' }).click();
     await points(9);
 
     // Hidden while it is paused: it comes back as it stood, and what came meanwhile waits.
@@ -220,7 +220,7 @@ scenario('a live view holds still while it is read and while it is paused, and s
     frame = chart(dashboard, 'Mean return');
     await dashboard.getByText('Paused, 2 steps waiting').waitFor();
     await points(9);
-    await dashboard.getByRole('button', { name: 'Go on' }).click();
+    await dashboard.getByRole('button', { name: 'Continue' }).click();
     await points(11);
 
     await frame.hover();

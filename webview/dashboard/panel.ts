@@ -186,7 +186,7 @@ export class DashboardPanel {
     const steps = shown === null || waiting === null ? 0 : stepsBetween(shown, waiting);
     const words = steps === 0 ? '' : `${count(steps)} ${steps === 1 ? 'step' : 'steps'} waiting`;
     this.waiting.textContent = this.hold.has(PAUSED) ? (words === '' ? 'Paused' : `Paused, ${words}`) : words;
-    this.pause.textContent = this.hold.has(PAUSED) ? 'Go on' : 'Pause';
+    this.pause.textContent = this.hold.has(PAUSED) ? 'Continue' : 'Pause';
   }
 
   private togglePause(): void {
