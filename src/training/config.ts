@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { CONFIGURABLE_ESTIMATORS } from '../credit/estimators.ts';
 import type { AdapterStart } from '../runtime/host.ts';
-import { DEVICE_REQUESTS, PRECISIONS } from '../shared/devices.ts';
+import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import type { Sampling } from '../shared/records/records.ts';
@@ -219,15 +219,8 @@ export const configSchema = z.strictObject({
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),
       z.strictObject({
-        provider: oneOf(DEVICE_REQUESTS, {
-          auto: 'The first accelerator that is exact and faster than the CPU.',
-          cpu: 'The CPU, which every machine has.',
-          webgpu: 'WebGPU: graphics cards, on Linux x64, Windows and macOS.',
-          cuda: 'CUDA: NVIDIA cards, on Linux x64, with files that are installed apart.',
-          dml: 'DirectML: graphics cards, on Windows.',
-          coreml: 'CoreML: on macOS.',
-        })
-          .default('cpu')
+        provider: described(DEVICE_CHOICES)
+          .default(DEFAULT_PROVIDER)
           .describe('What the run computes on.'),
         threads: z.int().positive().max(64).default(2).describe('Threads of the CPU.'),
         precision: oneOf(PRECISIONS, { float32: 'As they are trained.', float16: 'Half the memory; the weights are rounded.' })

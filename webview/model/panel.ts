@@ -1,5 +1,5 @@
 /** The model panel: what a folder holds, what a run with it needs, whether it works here, and the way to a run. */
-import { DEVICE_REQUESTS, PROVIDER_TITLES, type DeviceRequest } from '../../src/shared/devices.ts';
+import { AUTOMATIC, DEFAULT_PROVIDER, DEVICE_REQUESTS, traitsOf, type DeviceRequest } from '../../src/shared/devices.ts';
 import { ADAPTER_RANKS, type ModelFromHost, type ModelSettings, type ModelSnapshot, type ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
 import type { ModelFacts } from '../../src/shared/models.ts';
 import { h, replace } from '../common/dom.ts';
@@ -22,7 +22,7 @@ export class ModelPanel {
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly status = h('div', { class: 'working', role: 'status' });
   private readonly trained = dropdown('What is trained', (value) => { this.change({ adapterRank: value === EVERYTHING ? null : Number(value) }); });
-  private readonly device = dropdown('Device', (value) => { this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? 'cpu' }); });
+  private readonly device = dropdown('Device', (value) => { this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? DEFAULT_PROVIDER }); });
   private readonly actions: HTMLElement;
   private readonly facts = h('section', { class: 'facts', 'aria-label': 'What was found' });
   private readonly planStatus = h('span', { class: 'working', role: 'status' });
@@ -126,5 +126,5 @@ function factTable(facts: ModelFacts): HTMLElement {
 }
 
 function deviceTitle(device: DeviceRequest): string {
-  return device === 'auto' ? 'The fastest exact one' : PROVIDER_TITLES[device];
+  return device === AUTOMATIC ? 'The fastest exact one' : traitsOf({ provider: device }).title;
 }

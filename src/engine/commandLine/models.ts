@@ -1,5 +1,6 @@
 /** `c3 model`, `plan`, `generate` and `score`: what a folder is, what a run would need, what a model says and how likely it finds texts. */
 import { resolve } from 'node:path';
+import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { generateLines } from '../lines/generateLines.ts';
@@ -28,7 +29,7 @@ export async function modelCommand(args: readonly string[], context: CommandCont
     return;
   }
   const { onProgress: onLoading } = loadingPrinter(context);
-  const steps = await testModel(path, 'cpu', {
+  const steps = await testModel(path, DEFAULT_PROVIDER, {
     cancelled: context.cancelled,
     onProgress: (progress) => {
       if (progress.kind === 'load') onLoading?.(progress.done, progress.total);

@@ -7,6 +7,7 @@ import { resolveDevice } from '../../runtime/provider/device.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
 import { startRuntime } from '../../runtime/remote.ts';
 import { LineSplitter, type LineBounds } from '../../tasks/lines.ts';
+import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { checkTokenizer, type LoadControl } from '../models/models.ts';
 import { WORKER_ENTRY } from '../places.ts';
@@ -44,7 +45,7 @@ export async function withLineModel<Result>(folder: string, adapter: string | nu
 async function withRuntime<Result>(texts: TextProcess, adapter: string | null, work: (model: LineModel) => Promise<Result>, { onProgress, cancelled = () => false }: LoadControl): Promise<Result> {
   const { folder } = texts;
   const tokenizer = await texts.tokenizer(cancelled);
-  const { settings } = await resolveDevice('cpu', THREADS, probeProvider);
+  const { settings } = await resolveDevice(DEFAULT_PROVIDER, THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);
   try {
     const info = await runtime.load(folder, onProgress, cancelled);

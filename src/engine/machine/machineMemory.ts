@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { totalmem } from 'node:os';
 import type { AvailableMemory } from '../../runtime/memoryPlan.ts';
-import type { Provider } from '../../shared/devices.ts';
+import { traitsOf, type Provider } from '../../shared/devices.ts';
 
 /** Left to everything else: a share of the machine, and at least this much. */
 const RESERVED_SHARE = 0.05;
@@ -17,8 +17,9 @@ const MEBIBYTE = 2 ** 20;
  */
 export async function availableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
   const host = freeHere();
-  if (provider === 'cpu') return { host: limit ?? host, device: null };
-  return { host, device: limit ?? (provider === 'webgpu' || provider === 'cuda' ? await deviceTotal() : null) };
+  const { accelerator, memoryProgram } = traitsOf({ provider });
+  if (!accelerator) return { host: limit ?? host, device: null };
+  return { host, device: limit ?? (memoryProgram === null ? null : await deviceTotal(memoryProgram)) };
 }
 
 function freeHere(): number {
@@ -29,8 +30,11 @@ function freeHere(): number {
   return Math.max(0, Math.min(free, machine) - Math.max(RESERVED, RESERVED_SHARE * machine));
 }
 
-/** Total memory of the first NVIDIA device in bytes; null where its program is not there or does not answer. @param program another one in its place; for tests */
-export function deviceTotal(program = 'nvidia-smi'): Promise<number | null> {
+/**
+ * Total memory of the first NVIDIA device in bytes; null where its program is not there or does not answer. @param
+ * program NVIDIA's, or one that answers as it does
+ */
+export function deviceTotal(program: string): Promise<number | null> {
   return new Promise((resolve) => {
     execFile(program, ['--query-gpu=memory.total', '--format=csv,noheader,nounits'], { timeout: TIME_LIMIT, killSignal: 'SIGKILL', windowsHide: true }, (error, output) => {
       const mebibytes = error === null && /^\s*\d+/.test(output) ? Number.parseInt(output, 10) : 0;

@@ -6,7 +6,7 @@ import { resolveDevice } from '../../runtime/provider/device.ts';
 import { lacking, planMemory, savings, type AvailableMemory, type Lever, type MemoryDemand } from '../../runtime/memoryPlan.ts';
 import { loadConfig } from '../../runtime/model/model.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
-import type { Provider } from '../../shared/devices.ts';
+import { DEFAULT_PROVIDER, traitsOf, type Provider } from '../../shared/devices.ts';
 import type { MemoryPlan, RunBudget, RunPlan, WorkCost } from '../../shared/models.ts';
 import { evaluationTimes } from '../../shared/records/evaluationRounds.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
@@ -64,7 +64,7 @@ export async function planRun(recipe: Recipe, texts: TextPool, timeOf: (inputs: 
 export async function planHere({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<MemoryPlan> {
   const model = await loadConfig(modelFolder);
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
-  const { provider = 'cpu' } = settings;
+  const { provider = DEFAULT_PROVIDER } = settings;
   const limit = config.memory.limit_gb === null ? null : config.memory.limit_gb * GIGABYTE;
   return memoryPlan(config, { ...inputs, model, provider }, await availableMemory(provider, limit));
 }
@@ -184,7 +184,7 @@ function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanIn
   return {
     config: model,
     precision: config.device.precision,
-    accelerated: provider !== 'cpu',
+    accelerated: traitsOf({ provider }).accelerator,
     generation,
     training: trains ? { adapter: start?.settings ?? null, adapters: start?.agents?.length ?? 1, microBatchTokens, recompute, contexts: positions } : null,
   };

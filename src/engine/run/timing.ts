@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { loadConfig, parameterCount } from '../../runtime/model/model.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import { numericEnvironment } from '../../runtime/session/session.ts';
+import { isDefaultRequest, traitsOf } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { estimateWords, type TimeEstimate } from '../../shared/text/times.ts';
 import { openStoreForReading } from '../../store/read/reader.ts';
@@ -84,7 +85,7 @@ export class Timing {
     cancelled: () => boolean,
   ): Promise<Forecast> {
     return this.forecast(recipe, inputs, finished, async () => {
-      const tried = model.info.parameters <= TRIED_PARAMETERS || recipe.config.device.provider !== 'cpu';
+      const tried = model.info.parameters <= TRIED_PARAMETERS || !isDefaultRequest(recipe.config.device.provider);
       return tried ? this.trial(recipe, inputs, model, cancelled) : Promise.resolve(null);
     });
   }
@@ -160,7 +161,7 @@ function trialKey({ config: { device, sampling, task, chat }, modelFolder, proto
 async function productSeconds(recipe: Recipe, inputs: RunInputs): Promise<MessageSeconds | null> {
   const { config, modelFolder } = recipe;
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
-  if (settings.provider !== undefined && settings.provider !== 'cpu') return null;
+  if (traitsOf(settings).accelerator) return null;
   const model = await loadConfig(modelFolder);
   return tryProducts(model, settings, await messageLengths(config, { ...inputs, model }), config.evaluation.batch);
 }

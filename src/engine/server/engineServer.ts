@@ -8,6 +8,7 @@ import {
   ShutdownRequest, StartRunRequest, StoreWaitNotification, TaxonomyRequest, TestModelProgressNotification, TestModelRequest, UpdateStoreRequest, VerifyProgressNotification,
   VerifyRequest, YieldRequest, type ReplayParams, type StartRunParams,
 } from '../../shared/protocols/engineProtocol.ts';
+import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
@@ -120,7 +121,7 @@ export class EngineServer {
     connection.onRequest(JobsRequest, () => this.answering(() => jobs.list()));
     connection.onRequest(PlanRequest, ({ config, overrides, folder }: StartRunParams, token) => this.answering(async () => service.plan(await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))), cancelledBy(client, token))));
     connection.onRequest(InspectModelRequest, ({ folder }, token) => this.answering(() => inspectModel(folder, cancelledBy(client, token))));
-    connection.onRequest(TestModelRequest, ({ folder, provider = 'cpu' }, token) => this.answering(() => testModel(folder, provider, {
+    connection.onRequest(TestModelRequest, ({ folder, provider = DEFAULT_PROVIDER }, token) => this.answering(() => testModel(folder, provider, {
       cancelled: cancelledBy(client, token),
       onProgress: (progress) => { send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress })); },
     })));

@@ -1,4 +1,5 @@
 /** Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places. */
+import { traitsOf } from '../../shared/devices.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { DecodeSessions } from './decodeSessions.ts';
 import { DeviceSessions } from './deviceSessions.ts';
@@ -72,8 +73,8 @@ export class Generator {
    * @param memory for the cache on the CPU, where generators that never work at the same time share it
    */
   static async create(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights, memory?: CacheMemory): Promise<Generator> {
-    const onCpu = (device.provider ?? 'cpu') === 'cpu';
-    return new Generator(onCpu ? await DecodeSessions.create(config, device, memory) : await DeviceSessions.create(config, device, weights));
+    const { accelerator } = traitsOf(device);
+    return new Generator(accelerator ? await DeviceSessions.create(config, device, weights) : await DecodeSessions.create(config, device, memory));
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Adapters of a model (LoRA, see AdapterSettings): their parameters as flat vectors with named views, their first values, and the names of what they make. */
 import { createHash } from 'node:crypto';
 import type { Tensor } from 'onnxruntime-node';
+import { traitsOf } from '../../shared/devices.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { consecutiveViews, parameterFeeds, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import { Stream, streamKey } from '../random.ts';
@@ -30,8 +31,8 @@ export type PolicyWeights = ModelNumbers | AdaptedWeights;
 export const withAdapter = ({ adapter: _, ...config }: TransformerConfig, settings: AdapterSettings | undefined): TransformerConfig => (settings === undefined ? config : { ...config, adapter: settings });
 
 /** The architecture with its weights as a device holds them. */
-export const withHalves = (config: TransformerConfig, { precision = 'float32', provider = 'cpu' }: DeviceSettings): TransformerConfig =>
-  precision === 'float32' ? config : { ...config, halves: provider === 'cpu' ? 'widened' : 'computed' };
+export const withHalves = (config: TransformerConfig, device: DeviceSettings): TransformerConfig =>
+  (device.precision ?? 'float32') === 'float32' ? config : { ...config, halves: traitsOf(device).halves };
 
 /** The modules by name. @param place how the error names what lists them @throws C3Error('input') for one that can have no adapter, or none at all */
 export function adapterModules(names: readonly string[], place: string): AdapterModule[] {

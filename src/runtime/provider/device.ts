@@ -1,6 +1,8 @@
 /** Which provider a run computes on: what the runtime offers, what was asked for, and what passed its self-test. */
 import { listSupportedBackends } from 'onnxruntime-node';
-import { PROVIDER_TITLES, PROVIDERS, type DeviceRequest, type ProbeReport, type Provider } from '../../shared/devices.ts';
+import {
+  AUTOMATIC, AUTOMATIC_PROVIDERS, DEFAULT_PROVIDER, isDefaultRequest, PROVIDERS, traitsOf, type DeviceRequest, type ProbeReport, type Provider,
+} from '../../shared/devices.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { describeInvariance, measureBatchInvariance } from './batchInvariance.ts';
 import { deviceName } from './deviceName.ts';
@@ -8,11 +10,6 @@ import { deviceSeconds } from './deviceSpeed.ts';
 import { deviceSelfTest } from './selfTest.ts';
 import { processorName, type DeviceSettings } from '../session/session.ts';
 
-/**
- * Accelerators that `auto` tries, in this order. CoreML is left out: it compiles fixed shapes, and lengths vary here, so nearly everything would
- * run on the CPU beside it.
- */
-const AUTO_ORDER: readonly Provider[] = ['cuda', 'webgpu', 'dml'];
 /** `auto` leaves the CPU only for a device that is clearly faster, so that a busy moment does not change the choice. */
 const CLEARLY_FASTER = 1.5;
 /** A device on which this is not enough for every shape is a slow one. */
@@ -38,12 +35,13 @@ export interface ResolvedDevice {
  * @param threads threads of the CPU
  */
 export async function resolveDevice(request: DeviceRequest, threads: number, probe: Probe, offered = offeredProviders()): Promise<ResolvedDevice> {
-  const cpu: DeviceSettings = { threads, provider: 'cpu', name: processorName() };
-  if (request === 'cpu') return { settings: cpu, remark: null };
-  const automatic = request === 'auto';
+  const cpu: DeviceSettings = { threads, provider: DEFAULT_PROVIDER, name: processorName() };
+  if (isDefaultRequest(request)) return { settings: cpu, remark: null };
+  const asked = request === AUTOMATIC ? AUTOMATIC_PROVIDERS : [request];
+  const automatic = request === AUTOMATIC;
   const reasons: string[] = [];
-  for (const provider of automatic ? AUTO_ORDER : [request]) {
-    const title = PROVIDER_TITLES[provider];
+  for (const provider of asked) {
+    const { title } = traitsOf({ provider });
     if (!offered.has(provider)) {
       // Whoever asks for nothing in particular need not hear what this machine's build lacks.
       if (!automatic) reasons.push(`${title}: ${notOffered()}`);

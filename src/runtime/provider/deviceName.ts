@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Provider } from '../../shared/devices.ts';
+import { traitsOf, type Provider } from '../../shared/devices.ts';
 import { processorName } from '../session/session.ts';
 
 const MAX_LENGTH = 200;
@@ -16,7 +16,7 @@ const UNNAMED = 'graphics adapter without a name';
 /** The provider's device. On the CPU the processor; elsewhere the graphics adapters that the system lists, or the Vulkan driver that the environment forces. */
 export async function deviceName(provider: Provider, platform: NodeJS.Platform = process.platform, root = '/'): Promise<string> {
   // Apple's graphics are part of the processor.
-  if (provider === 'cpu' || platform === 'darwin') return processorName();
+  if (!traitsOf({ provider }).accelerator || platform === 'darwin') return processorName();
   const names = await adapters(provider, platform, root).catch(() => []);
   return (names.length === 0 ? UNNAMED : [...new Set(names)].join(', ')).slice(0, MAX_LENGTH);
 }
@@ -24,7 +24,7 @@ export async function deviceName(provider: Provider, platform: NodeJS.Platform =
 async function adapters(provider: Provider, platform: NodeJS.Platform, root: string): Promise<string[]> {
   if (platform === 'win32') return driverDescriptions((await promisify(execFile)('reg', ['query', DISPLAY_CLASS, '/s', '/v', 'DriverDesc'], { timeout: 5000 })).stdout);
   const forced = process.env['VK_DRIVER_FILES'] ?? process.env['VK_ICD_FILENAMES'];
-  if (provider === 'webgpu' && forced !== undefined && forced !== '') return forced.split(':').map((file) => `Vulkan driver ${basename(file, '.json')}`);
+  if (traitsOf({ provider }).vulkan && forced !== undefined && forced !== '') return forced.split(':').map((file) => `Vulkan driver ${basename(file, '.json')}`);
   const named = await nvidiaModels(root);
   return named.length > 0 ? named : await pciAdapters(root);
 }

@@ -2,7 +2,7 @@
 import * as os from 'node:os';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import ortPackage from 'onnxruntime-node/package.json' with { type: 'json' };
-import type { Precision, Provider } from '../../shared/devices.ts';
+import { DEFAULT_PROVIDER, traitsOf, type Precision, type Provider } from '../../shared/devices.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { NumericEnvironment } from '../../shared/records/records.ts';
 import { DeviceTensor, type Origin } from './deviceTensor.ts';
@@ -45,7 +45,7 @@ export function floatData(outputs: Outputs, name: string): Float32Array {
 }
 
 /** True where outputs can stay on the device between calls. */
-export const keepsOutputs = ({ provider = 'cpu' }: DeviceSettings): boolean => provider === 'webgpu';
+export const keepsOutputs = (device: DeviceSettings): boolean => traitsOf(device).keptOutputs !== null;
 
 /** A compiled graph. */
 export class Session {
@@ -64,7 +64,8 @@ export class Session {
    * @throws C3Error('model') when the provider is not to be had or refuses the graph
    */
   static async create(graph: Graph, device: DeviceSettings, keep: readonly string[] = []): Promise<Session> {
-    const { provider = 'cpu' } = device;
+    const { provider = DEFAULT_PROVIDER } = device;
+    const { keptOutputs } = traitsOf(device);
     try {
       const session = await InferenceSession.create(graph.toModel(), {
         executionProviders: [provider],
@@ -76,7 +77,7 @@ export class Session {
         enableMemPattern: false,
         // Sessions take turns: a thread that went on waiting for one would hold up the next one's.
         extra: { session: { force_spinning_stop: '1' } },
-        ...(keepsOutputs(device) && { preferredOutputLocation: Object.fromEntries(keep.map((name) => [name, 'gpu-buffer'])) }),
+        ...(keptOutputs !== null && { preferredOutputLocation: Object.fromEntries(keep.map((name) => [name, keptOutputs])) }),
       });
       return new Session(session, keep);
     } catch (error) {
@@ -122,7 +123,7 @@ export const processorName = (): string => os.cpus()[0]?.model.trim() ?? 'unknow
 export function numericEnvironment(device: DeviceSettings): NumericEnvironment {
   return {
     runtime: `onnxruntime-node ${ortPackage.version}`,
-    provider: device.provider ?? 'cpu',
+    provider: device.provider ?? DEFAULT_PROVIDER,
     device: device.name ?? processorName(),
     threads: device.threads,
     platform: `${process.platform}-${process.arch}`,

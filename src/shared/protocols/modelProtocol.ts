@@ -1,5 +1,5 @@
 /** Messages between the extension host and the model panel. */
-import { DEVICE_REQUESTS } from '../devices.ts';
+import { DEFAULT_PROVIDER, DEVICE_REQUESTS } from '../devices.ts';
 import { anyOf, integer, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../models.ts';
 import type { Panel } from './panel.ts';
@@ -16,7 +16,7 @@ export const isModelSettings = object({
 export type ModelSettings = Guarded<typeof isModelSettings>;
 
 /** What the panel starts with: the adapter of the configuration's defaults, on the device that is always there. */
-export const DEFAULT_MODEL_SETTINGS: ModelSettings = { adapterRank: 16, device: 'cpu' };
+export const DEFAULT_MODEL_SETTINGS: ModelSettings = { adapterRank: 16, device: DEFAULT_PROVIDER };
 
 /** Ranks that the panel offers. */
 export const ADAPTER_RANKS: readonly number[] = [4, 8, 16, 32, 64, 128];

@@ -14,6 +14,7 @@ import { BareProducts, operations, weightProducts } from '../../../runtime/provi
 import { SHARD_BYTES, writeRandomModel } from '../../../runtime/model/randomModel.ts';
 import type { DeviceSettings } from '../../../runtime/session/session.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
+import { DEFAULT_PROVIDER, traitsOf } from '../../../shared/devices.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { probeProvider } from '../../machine/probing.ts';
 import { checkRoom, freeRoom, readShape, type MeasuredModel, type Room } from './modelShape.ts';
@@ -45,11 +46,12 @@ export async function benchModelWithin(options: ModelBenchOptions, { room, shard
   const model = await readShape(options.config, options.quick, options.folder);
   checkRequest(model.config, { prompt: new Int32Array(PROMPT), maxNewTokens: NEW }, model.name);
   checkRoom(model, room);
-  const { settings: device, remark } = await resolveDevice(options.device ?? 'cpu', DEVICE.threads, probeProvider);
+  const { settings: device, remark } = await resolveDevice(options.device ?? DEFAULT_PROVIDER, DEVICE.threads, probeProvider);
   if (remark !== null) options.note(remark);
   const { loaded, figures } = await measureLoading(model, shardBytes, options);
-  const { provider = 'cpu', name, threads } = device;
-  const hardware = hardwareName(`${provider} provider${provider === 'cpu' || name === undefined ? '' : ` on ${name}`}`, `${String(threads)} threads`, `random weights shaped as ${model.name}`);
+  const { provider = DEFAULT_PROVIDER, name, threads } = device;
+  const { accelerator } = traitsOf(device);
+  const hardware = hardwareName(`${provider} provider${!accelerator || name === undefined ? '' : ` on ${name}`}`, `${String(threads)} threads`, `random weights shaped as ${model.name}`);
   return { suite: 'model', figures: [...figures, ...(await measureWork(loaded, device, options))], hardware };
 }
 
@@ -113,7 +115,7 @@ interface Bench {
 
 async function measureWork(model: LoadedModel, device: DeviceSettings, options: BenchOptions): Promise<BenchFigure[]> {
   const { config, parameters } = model;
-  const onDevice = (device.provider ?? 'cpu') !== 'cpu';
+  const onDevice = traitsOf(device).accelerator;
   const weights = onDevice ? new DeviceWeights(config, device) : undefined;
   const compiling = await timed(() => Generator.create(config, device, weights));
   const generator = compiling.result;
