@@ -3,7 +3,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
-import type { EvaluatorName } from './names.ts';
+import { evaluatorKind, type EvaluatorName } from './kinds.ts';
 import { extractCode } from './python/code.ts';
 import type { PythonGrader } from './python/grader.ts';
 import type { PassRule } from './python/rules.ts';
@@ -66,19 +66,15 @@ export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: strin
 /**
  * The evaluator of a name.
  * @param stated whether the task asks for a number that is stated, and not for an expression that has its value (`#### 10+4` for 14)
- * @param python gives the grader of a rule; asked for only where code may be scored
+ * @param grader gives the grader of a rule; asked for only where code may be scored
  */
-export function evaluatorNamed(name: EvaluatorName, stated: boolean, python: (rule: PassRule) => Pick<PythonGrader, 'grade'>): Evaluator {
-  const answers = name === 'answer' || (name !== 'math' && name !== 'math-lenient' && stated) ? answerEvaluator : mathEvaluator(name === 'math-lenient' ? 'lenient' : 'strict');
-  if (name === 'answer' || name === 'math' || name === 'math-lenient') return answers;
-  return pythonEvaluator(python(name === 'python-fraction' ? 'fraction' : 'strict'), name, answers);
-}
-
-/** Why an evaluator cannot score these instances, in one sentence; null where it can. */
-export function evaluatorProblem(name: EvaluatorName, instances: readonly Instance[]): string | null {
-  if (name !== 'python' && name !== 'python-fraction') return null;
-  const bare = instances.find(({ tests }) => tests === undefined);
-  return bare === undefined ? null : `evaluator: ${name} runs tests, and instance ${JSON.stringify(bare.uid.slice(0, 120))} has none; give it tests, or choose evaluator: auto.`;
+export function evaluatorNamed(name: EvaluatorName, stated: boolean, grader: (rule: PassRule) => Pick<PythonGrader, 'grade'>): Evaluator {
+  return evaluatorKind(name).make({
+    stated,
+    answer: answerEvaluator,
+    math: mathEvaluator,
+    python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers),
+  });
 }
 
 function withoutGold(instance: Instance): Graded | null {

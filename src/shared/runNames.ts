@@ -1,9 +1,5 @@
 /** The names that a run configuration may use; each room that gives them their meaning takes them from here. */
 
-/** Values of `evaluator`. auto: code by its tests; other answers as the task has them. */
-export const EVALUATORS = ['auto', 'answer', 'math', 'math-lenient', 'python', 'python-fraction'] as const;
-export type EvaluatorName = (typeof EVALUATORS)[number];
-
 /** The bundled tasks. */
 export const TASK_NAMES = ['arithmetic', 'python'] as const;
 export type TaskName = (typeof TASK_NAMES)[number];

@@ -1,12 +1,13 @@
 /** The run configuration (`*.c3.yaml`): every key optional, unknown keys and impossible combinations refused by name and line. */
 import { z } from 'zod';
 import { CONFIGURABLE_ESTIMATORS } from '../credit/estimators.ts';
+import { EVALUATOR_KINDS } from '../evaluate/kinds.ts';
 import type { AdapterStart } from '../runtime/host.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../shared/devices.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import type { Sampling } from '../shared/records/records.ts';
-import { ADAPTER_MODULES, EVALUATORS, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
+import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
 import { parseYaml, yamlValue } from '../shared/text/yaml.ts';
 import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -128,14 +129,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('What the team works on.'),
-  evaluator: oneOf(EVALUATORS, {
-    auto: 'Code by its tests, all of which must pass; the bundled arithmetic by the number that is stated; other answers as mathematics, strictly.',
-    answer: 'The number that is stated must be the answer.',
-    math: 'Answers compared as mathematics, exactly.',
-    'math-lenient': 'As math, and a value within 4 % counts too.',
-    python: 'Code in the sandbox: all tests must pass.',
-    'python-fraction': 'Code in the sandbox: the share of the tests that pass.',
-  })
+  evaluator: described(EVALUATOR_KINDS)
     .default('auto')
     .describe('What scores the last message.'),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),

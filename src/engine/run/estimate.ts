@@ -1,4 +1,5 @@
 /** From what messages take to what a run takes: pure functions of a configuration and of measured seconds. */
+import { evaluatorKind } from '../../evaluate/kinds.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { RunConfig } from '../../training/config.ts';
@@ -28,9 +29,6 @@ export interface MessageSeconds {
 const PROGRAM = 0.003;
 const SANDBOX_START = 4;
 
-/** Evaluators that compare answers and run nothing. */
-const ANSWERS: readonly RunConfig['evaluator'][] = ['answer', 'math', 'math-lenient'];
-
 /** Of an estimate, how far the truth may be off, as a factor either way. */
 const SPREAD: Readonly<Record<TimeEstimate['basis'], number>> = { 'earlier-runs': 1.25, model: 1.6, products: 3 };
 
@@ -42,7 +40,7 @@ export function plannedWork(
   finished = 0,
 ): PlannedWork {
   const tested = [...train, ...evaluation].some(({ tests }) => tests !== undefined);
-  const code = tested && !ANSWERS.includes(config.evaluator);
+  const code = tested && evaluatorKind(config.evaluator).runsCode;
   let [stepMessages, stepPrograms] = [0, 0];
   for (const { fanout } of config.steps === 0 ? [] : plannedRollouts(config, protocol)) {
     let messages = Math.min(config.instances_per_step, train.length);

@@ -1,7 +1,8 @@
 /** A run on this machine: what it needs is loaded and checked before anything is stored, then it is trained to its end. */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { evaluatorProblem, type Evaluator } from '../../evaluate/evaluator.ts';
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -51,7 +52,7 @@ export async function trainHere(place: TrainingPlace, recipe: Recipe, interrupte
     const change = await changeSince(interrupted.recipe, fingerprint);
     if (change !== null) throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
   }
-  const unscored = evaluatorProblem(recipe.config.evaluator, [...data.train, ...data.evaluation]);
+  const unscored = evaluatorKind(recipe.config.evaluator).problem([...data.train, ...data.evaluation]);
   if (unscored !== null) throw new C3Error('input', unscored);
   const inputs = { protocol, tokenizer, render, data };
   const plan = await planHere(recipe, inputs);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EvaluatorLost, evaluatorNamed, evaluatorProblem, type Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { EVALUATORS, type EvaluatorName } from '../../../src/evaluate/names.ts';
+import { EvaluatorLost, evaluatorNamed, type Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { EVALUATOR_KINDS, evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
+import { readConfig } from '../../../src/training/config.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
@@ -20,7 +21,7 @@ const named = (name: EvaluatorName, stated = false): Evaluator =>
 
 test('each name scores by its rule, and auto by what the instance has', async () => {
   // 10+4 has the value; only a stated number is an answer of the arithmetic task.
-  const sums = await Promise.all(EVALUATORS.map(async (name) => [name, (await named(name).evaluate(instance('14'), '#### 10+4')).score] as const));
+  const sums = await Promise.all(EVALUATOR_KINDS.map(async ({ name }) => [name, (await named(name).evaluate(instance('14'), '#### 10+4')).score] as const));
   assert.deepEqual(Object.fromEntries(sums), { auto: 1, answer: 0, math: 1, 'math-lenient': 1, python: 1, 'python-fraction': 1 });
   assert.equal((await named('auto', true).evaluate(instance('14'), '#### 10+4')).score, 0);
   assert.equal((await named('math').evaluate(instance('3'), '#### 3.1')).score, 0);
@@ -39,7 +40,19 @@ test('code goes to the tests with what stands before it, without its fences', as
 });
 
 test('instances without tests are refused where tests are to score them', () => {
-  assert.equal(evaluatorProblem('auto', [instance('1')]), null);
-  assert.equal(evaluatorProblem('python', [instance('', TESTS)]), null);
-  assert.match(evaluatorProblem('python', [instance('', TESTS), instance('1')]) ?? '', /instance "item" has none; give it tests, or choose evaluator: auto/);
+  assert.equal(evaluatorKind('auto').problem([instance('1')]), null);
+  assert.equal(evaluatorKind('python').problem([instance('', TESTS)]), null);
+  assert.match(evaluatorKind('python').problem([instance('', TESTS), instance('1')]) ?? '', /instance "item" has none; give it tests, or choose evaluator: auto/);
+});
+
+test('each kind is described once, is what a configuration may name, and names what it makes', () => {
+  const names = EVALUATOR_KINDS.map(({ name }) => name);
+  assert.deepEqual([...new Set(names)], ['auto', 'answer', 'math', 'math-lenient', 'python', 'python-fraction']);
+  for (const { name, words } of EVALUATOR_KINDS) {
+    assert.match(words, /^[A-Z].*\.$/u);
+    assert.equal(readConfig('', 'test', [`evaluator=${name}`]).evaluator, name);
+    assert.equal(named(name).name, name);
+  }
+  assert.throws(() => readConfig('', 'test', ['evaluator=maths']), /did you mean math\? It must be one of auto, answer, math, math-lenient, python, python-fraction\.$/u);
+  assert.deepEqual(names.filter((name) => evaluatorKind(name).runsCode), ['auto', 'python', 'python-fraction']);
 });

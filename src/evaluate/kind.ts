@@ -1,0 +1,43 @@
+/** What describes an evaluator: one file of src/evaluate/kinds and one row of the table in kinds.ts add one. */
+import type { Instance } from '../shared/records/records.ts';
+import type { Evaluator } from './evaluator.ts';
+import type { Grader } from './math/grade.ts';
+import type { PassRule } from './python/rules.ts';
+
+/** What evaluators are made of. */
+export interface EvaluatorParts {
+  /** Whether the task asks for a number that is stated, and not for an expression that has its value. */
+  readonly stated: boolean;
+  /** Compares the number or text that a message states. */
+  readonly answer: Evaluator;
+  /** Compares answers as mathematics. */
+  readonly math: (grader: Grader) => Evaluator;
+  /**
+   * Runs code against the tests of its instance.
+   * @param answers scores instances without tests
+   */
+  readonly python: (rule: PassRule, name: string, answers: Evaluator) => Evaluator;
+}
+
+export interface EvaluatorKind {
+  /** The name that a configuration gives it. */
+  readonly name: string;
+  /** What it scores, in one sentence, for the help of configurations. */
+  readonly words: string;
+  /** Whether it runs the code of instances that have tests, which takes sandboxes and their time. */
+  readonly runsCode: boolean;
+  /** Why it cannot score these instances, in one sentence; null where it can. */
+  readonly problem: (instances: readonly Instance[]) => string | null;
+  readonly make: (parts: EvaluatorParts) => Evaluator;
+}
+
+/** Of a kind that scores every instance. */
+export const noProblem = (): null => null;
+
+/** Why a kind that only runs tests cannot score these instances. */
+export function withoutTests(name: string, instances: readonly Instance[]): string | null {
+  const bare = instances.find(({ tests }) => tests === undefined);
+  if (bare === undefined) return null;
+  const uid = JSON.stringify(bare.uid.slice(0, 120));
+  return `evaluator: ${name} runs tests, and instance ${uid} has none; give it tests, or choose evaluator: auto.`;
+}

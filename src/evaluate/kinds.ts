@@ -1,0 +1,24 @@
+/** The evaluators that a configuration may name. The table is their only list. */
+import type { EvaluatorKind } from './kind.ts';
+import { answer } from './kinds/answer.ts';
+import { auto } from './kinds/auto.ts';
+import { math } from './kinds/math.ts';
+import { mathLenient } from './kinds/mathLenient.ts';
+import { python } from './kinds/python.ts';
+import { pythonFraction } from './kinds/pythonFraction.ts';
+
+/** In the order in which they are listed to users. */
+const TABLE = [auto, answer, math, mathLenient, python, pythonFraction] as const satisfies readonly EvaluatorKind[];
+
+export type EvaluatorName = (typeof TABLE)[number]['name'];
+type NamedKind = EvaluatorKind & { readonly name: EvaluatorName };
+export const EVALUATOR_KINDS: readonly NamedKind[] = TABLE;
+
+const BY_NAME: ReadonlyMap<string, NamedKind> = new Map(EVALUATOR_KINDS.map((kind) => [kind.name, kind]));
+
+/** The kind of a name that a configuration may give. */
+export function evaluatorKind(name: EvaluatorName): NamedKind {
+  const kind = BY_NAME.get(name);
+  if (kind === undefined) throw new Error(`There is no evaluator named ${JSON.stringify(name)}.`);
+  return kind;
+}

@@ -1,0 +1,10 @@
+/** Code by its tests, all or nothing. */
+import { withoutTests, type EvaluatorKind } from '../kind.ts';
+
+export const python = {
+  name: 'python',
+  words: 'Code in the sandbox: all tests must pass.',
+  runsCode: true,
+  problem: (instances) => withoutTests('python', instances),
+  make: ({ stated, answer, math, ...parts }) => parts.python('strict', 'python', stated ? answer : math('strict')),
+} as const satisfies EvaluatorKind;

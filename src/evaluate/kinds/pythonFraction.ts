@@ -1,0 +1,12 @@
+/** Code by the share of its tests that pass. */
+import { withoutTests, type EvaluatorKind } from '../kind.ts';
+
+const NAME = 'python-fraction';
+
+export const pythonFraction = {
+  name: NAME,
+  words: 'Code in the sandbox: the share of the tests that pass.',
+  runsCode: true,
+  problem: (instances) => withoutTests(NAME, instances),
+  make: ({ stated, answer, math, python }) => python('fraction', NAME, stated ? answer : math('strict')),
+} as const satisfies EvaluatorKind;
