@@ -32,7 +32,7 @@ const ROOMS_BELOW = {
 const WITHOUT_FILES = ['shared', 'credit', 'diagnostics', 'report'];
 
 /** Single files beyond those rooms: the store's read-only door and what it looks like, whether a process lives, what a configuration, its data and a protocol file may say, and the manifest that names the version. */
-const DOORS = { extension: ['./src/store/read/reader.ts', './src/store/files/processes.ts', './src/training/config.ts', './src/training/checkConfig.ts', './src/team/parseProtocol.ts', './src/tasks/load.ts', './src/tasks/overlap.ts'], report: ['./src/store/types.ts'], engine: ['./package.json'] };
+const DOORS = { extension: ['./src/store/read/reader.ts', './src/store/files/processes.ts', './src/training/config.ts', './src/training/readConfig.ts', './src/training/checkConfig.ts', './src/team/parseProtocol.ts', './src/tasks/load.ts', './src/tasks/overlap.ts'], report: ['./src/store/types.ts'], engine: ['./package.json'] };
 
 /** Every folder of webview/ but the common one is the page of a panel. */
 const PAGES = readdirSync(join(import.meta.dirname, 'webview')).filter((name) => name !== 'common');

@@ -45,7 +45,6 @@ import {
   type ReplayParams,
   type ReplayProgress,
   type ResumeRunParams,
-  type RunProgress,
   type StartRunParams,
   type TestModelParams,
   type TestModelProgress,
@@ -54,7 +53,7 @@ import {
 } from '../shared/protocols/engineProtocol.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
-import { jobInProgress, type ClientKind, type JobList, type RunJob } from '../shared/protocols/jobs.ts';
+import { jobInProgress, type ClientKind, type JobList, type RunJob, type RunProgress } from '../shared/protocols/jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { VerificationReport } from '../shared/records/records.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';

@@ -1,6 +1,6 @@
 /** Every estimator by its name, and the credits of a group by any of them. The table is the only list of estimators. */
 import { C3Error, nearestName } from '../shared/errors.ts';
-import type { Credit } from '../shared/records/records.ts';
+import type { Credit } from '../shared/credit/credit.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { aggregate, unmasked, type Estimate } from './aggregate.ts';
 import type { CreditGroup, Estimator } from './estimator.ts';

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
+import { comparedCredits } from '../credit/compared.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { unlessCancelled } from '../replay/arrivals.ts';
@@ -18,7 +19,6 @@ import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type
 import { openStoreForReading, type StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
 import { runSampling } from '../training/config.ts';
-import { creditRule } from '../training/credits.ts';
 import { valuesStates } from '../training/methods/methods.ts';
 import { snapshotAfter } from '../training/restore.ts';
 import type { RunControl } from '../training/run.ts';
@@ -212,7 +212,7 @@ export class EngineService {
       if (request.text !== null) await checkLength(request.text, decision.context, lent);
       return replayMessage(
         asked,
-        { store, protocol, render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: creditRule('loo'), decided: decidedIn },
+        { store, protocol, render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: (alternatives) => comparedCredits(alternatives, 'loo'), decided: decidedIn },
         { ...control, cancelled, due: paced() },
       );
     };

@@ -1,6 +1,7 @@
 /** From trees to rows: decisions, episodes, buckets, replays and credits, appended in one transaction per call. */
 import { hash } from 'node:crypto';
-import type { Credit, NewDecision, NewReplay, Phase } from '../shared/records/records.ts';
+import type { NewDecision, NewReplay, Phase } from '../shared/records/records.ts';
+import type { Credit } from '../shared/credit/credit.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { bytesOf, textHash, tokenHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';

@@ -5,7 +5,8 @@ import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/rec
 import { drawsOf } from '../shared/records/draws.ts';
 import { roundTitle } from '../shared/records/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
-import { OTHER_MODEL, type Alternative, type BucketView, type Credit, type Message, type Replay, type Sampling } from '../shared/records/records.ts';
+import { OTHER_MODEL, type Alternative, type BucketView, type Message, type Replay, type Sampling } from '../shared/records/records.ts';
+import type { Credit } from '../shared/credit/credit.ts';
 import { shownStatus } from '../shared/records/runStatus.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';

@@ -1,7 +1,7 @@
 /** A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out. */
 import { DRAWS_WORDS } from '../shared/records/draws.ts';
 import { ESTIMATE_WORDS } from '../shared/records/estimates.ts';
-import type { Credit } from '../shared/records/records.ts';
+import type { Credit } from '../shared/credit/credit.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
 import { facts, figure, page, table } from './page.ts';
 import { beginning, costWords, creditBounds, estimatorName, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';

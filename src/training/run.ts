@@ -9,7 +9,7 @@ import type { Tokenizer } from '../policy/tokenizer.ts';
 import { recordSubtree, type RoundRecord } from '../replay/record.ts';
 import type { ModelRuntime } from '../runtime/host.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import type { RunProgress, RunStage } from '../shared/protocols/engineProtocol.ts';
+import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';
 import { EVALUATION_ROUNDS, isEvaluatedAfter, roundDuring, type EvaluationRound } from '../shared/records/evaluationRounds.ts';
 import type { EvaluationKind, Instance, RunStatus, RunSummary, StepMetrics } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { C3Error } from '../../src/shared/errors.ts';
 import { checkConfig } from '../../src/training/checkConfig.ts';
-import { readConfig } from '../../src/training/config.ts';
+import { readConfig } from '../../src/training/readConfig.ts';
 import { MAX_YAML_CHARACTERS } from '../../src/shared/text/yaml.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';

@@ -1,6 +1,6 @@
 /** Headline credits written straight into a store, for tests of what reads them. */
 import { headlinesOf } from '../../src/credit/headline.ts';
-import type { Credit } from '../../src/shared/records/records.ts';
+import type { Credit } from '../../src/shared/credit/credit.ts';
 import { clearOf, distanceToDecision, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
 import { LIST_CLEAREST, tokenKey } from '../../src/store/tables/headlines.ts';
 import type { HeadlineRule } from '../../src/store/write/writer.ts';

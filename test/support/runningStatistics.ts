@@ -1,5 +1,5 @@
 /** A method for tests, in the manner of CCPO: episodes that are only measured, and running statistics of them that later steps are credited and learned by. */
-import type { Credit } from '../../src/shared/records/records.ts';
+import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Json, MethodState } from '../../src/shared/records/methodState.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';

@@ -1,6 +1,6 @@
 /** A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its interval. */
 import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
-import type { Credit } from '../../src/shared/records/records.ts';
+import type { Credit } from '../../src/shared/credit/credit.ts';
 import { h } from './dom.ts';
 import { creditText, signed } from './format.ts';
 

@@ -1,23 +1,13 @@
 /** One chart with its name, its newest value, its table and its copies. By keyboard: Tab reaches it, arrows move along its points, Enter opens one. */
 import { h, replace } from '../common/dom.ts';
-import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
-import type { LogScales } from './axes.ts';
 import { csvOf } from './dataTable.ts';
 import { DataTableView } from './dataTableView.ts';
 import type { FigureSpec } from './figures.ts';
 import { lastPlace, moved, pointAt, type Line, type Place, type Target } from './lines.ts';
 import { logged } from './logScale.ts';
 import { copyPicture, pictureOf } from './picture.ts';
-import { Plot } from './plot.ts';
-import type { Smoothing } from './smoothing.ts';
+import { Plot, type Drawn } from './plot.ts';
 import { plainTitle, type View } from './view.ts';
-
-/** How figures are drawn, the same for all. */
-export interface Drawn {
-  readonly smoothing: Smoothing;
-  readonly axis: ChartAxis;
-  readonly scales: LogScales;
-}
 
 /** What a figure asks of the panel around it. */
 export interface FigureDoors {

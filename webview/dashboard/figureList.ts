@@ -1,6 +1,7 @@
 /** The figures of the dashboard, in groups. The roles of the runs decide which there are. */
 import { h, replace } from '../common/dom.ts';
-import { Figure, type Drawn, type FigureDoors } from './figure.ts';
+import { Figure, type FigureDoors } from './figure.ts';
+import type { Drawn } from './plot.ts';
 import type { FigureSpec } from './figures.ts';
 import { accuracyFigure, paretoFigure, tasksOf } from './outcomeFigures.ts';
 import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from './stepFigures.ts';

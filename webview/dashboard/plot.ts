@@ -4,7 +4,8 @@ import { theme } from '../common/theme.ts';
 import { h } from '../common/dom.ts';
 import { decimate, spaced } from './decimate.ts';
 import { drawBefore, drawBehind, placeOf, type Scene } from './drawing.ts';
-import type { Drawn } from './figure.ts';
+import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
+import type { LogScales } from './axes.ts';
 import type { FigureSpec } from './figures.ts';
 import { extent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
 import { lookOf } from './looks.ts';
@@ -21,6 +22,13 @@ const BOXES_DRAWN = 40;
 const MARKERS_DRAWN = 12;
 /** How near to a point the pointer must be, in pixels, to look at it. */
 const REACH = 60;
+
+/** How figures are drawn, the same for all. */
+export interface Drawn {
+  readonly smoothing: Smoothing;
+  readonly axis: ChartAxis;
+  readonly scales: LogScales;
+}
 
 export class Plot {
   readonly element: HTMLElement;

@@ -1,6 +1,7 @@
 /** What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under "Details". */
 import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
-import type { BucketView, Credit } from '../../src/shared/records/records.ts';
+import type { BucketView } from '../../src/shared/records/records.ts';
+import type { Credit } from '../../src/shared/credit/credit.ts';
 import { h, replace, type Child } from '../common/dom.ts';
 import { bounds, count, signed } from '../common/format.ts';
 import { term } from '../common/term.ts';

@@ -4,7 +4,8 @@
  * with a replay request. Sizes are those of small teams: contexts of about 300 bytes, messages of about 60, 20 tokens.
  */
 import { createHash } from 'node:crypto';
-import type { Credit, Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Phase, Sampling, Snapshot } from '../../shared/records/records.ts';
+import type { Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Phase, Sampling, Snapshot } from '../../shared/records/records.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 import type { BulkAppender } from '../../store/write/bare.ts';
 import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';
 

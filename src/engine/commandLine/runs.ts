@@ -4,7 +4,7 @@ import { estimatesOf } from '../../report/estimates.ts';
 import type { ContinuationChoice } from '../../shared/records/continuation.ts';
 import { DRAWS_WORDS, drawsOf } from '../../shared/records/draws.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { RunProgress } from '../../shared/protocols/engineProtocol.ts';
+import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { clearOf, distanceToDecision, headlineJson } from '../../shared/credit/headline.ts';
 import type { MessageEstimate } from '../../shared/records/estimates.ts';
 import type { BucketView, Message, RunSummary } from '../../shared/records/records.ts';

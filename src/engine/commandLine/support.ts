@@ -1,13 +1,13 @@
 /** What the commands share: options, output, the engine that they work with. */
 import { resolve } from 'node:path';
-import type { RunProgress } from '../../shared/protocols/engineProtocol.ts';
+import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { text, type ParsedArguments } from './arguments.ts';
 import type { LoadControl } from '../models/models.ts';
 import { DEFAULT_STORE } from '../places.ts';
 import { EngineService } from '../service.ts';
 import { remainingWords } from '../../shared/text/times.ts';
-import { loadingWords } from './words.ts';
+import { loadingWords } from '../models/loadingWords.ts';
 
 export interface CommandContext {
   /** The current folder. */

@@ -3,14 +3,12 @@ import { continuationWords, ownWords } from '../../shared/records/continuation.t
 import { ESTIMATE_WORDS, type MessageEstimate } from '../../shared/records/estimates.ts';
 import { sentence, type Headline } from '../../shared/credit/headline.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Alternative, BucketView, Credit, Instance, Interval, Ledger, Message, RunSummary, Tokens } from '../../shared/records/records.ts';
+import type { Alternative, BucketView, Instance, Interval, Ledger, Message, RunSummary, Tokens } from '../../shared/records/records.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 
 export { oneLine } from '../../shared/text/oneLine.ts';
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
-
-/** How far a model is loaded, in bytes of its files. */
-export const loadingWords = (done: number, total: number): string => `Loading the model: ${String(Math.floor(done / 1e6))} of ${String(Math.floor(total / 1e6))} MB`;
 
 /** `43.2 % [39.0, 47.5], n 512`, or `not measured`. */
 export function proportion(interval: Interval | null): string {

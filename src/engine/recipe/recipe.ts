@@ -15,7 +15,8 @@ import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overl
 import { generateSplit, type Side } from '../../tasks/split.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { configSchema, readConfigDocument, type ConfigDocument, type RunConfig } from '../../training/config.ts';
+import { configSchema, type RunConfig } from '../../training/config.ts';
+import { readConfigDocument, type ConfigDocument } from '../../training/readConfig.ts';
 import { samplingProblem } from '../../training/iteration.ts';
 import { bundledTeam } from '../places.ts';
 

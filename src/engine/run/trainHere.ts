@@ -17,7 +17,7 @@ import { memoryLine, planHere, shortage } from './plan.ts';
 import { loadData, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
 import type { Lease } from './storeHold.ts';
 import type { Timing } from './timing.ts';
-import { loadingWords } from '../commandLine/words.ts';
+import { loadingWords } from '../models/loadingWords.ts';
 
 /** A run that is taken to its end. */
 export interface Interrupted {

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
-import type { CancelResult, RunProgress, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
-import type { ClientKind, JobList, JobOutcome, RunJob } from '../../shared/protocols/jobs.ts';
+import type { CancelResult, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
+import type { ClientKind, JobList, JobOutcome, RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import type { RunControl } from '../../training/run.ts';
 import { cancelElsewhere } from './elsewhere.ts';

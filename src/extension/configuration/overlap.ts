@@ -6,7 +6,8 @@ import { isScalar } from 'yaml';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';
 import { rangeOf, type Range } from '../../training/checkConfig.ts';
-import { readConfig, type RunConfig } from '../../training/config.ts';
+import type { RunConfig } from '../../training/config.ts';
+import { readConfig } from '../../training/readConfig.ts';
 
 /** Larger files are read by the run alone, which says the same. */
 export const MAX_OVERLAP_BYTES = 1 << 25;

@@ -1,9 +1,9 @@
 /** The engine of the workspace's store: found, or started when first needed; what it says comes as events. It outlives the window. */
 import { EventEmitter, workspace } from 'vscode';
 import { EngineClient } from '../../client/engineClient.ts';
-import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../../shared/protocols/engineProtocol.ts';
+import type { ReplayProgress, TestModelProgress, VerifyProgress } from '../../shared/protocols/engineProtocol.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import type { JobList } from '../../shared/protocols/jobs.ts';
+import type { JobList, RunProgress } from '../../shared/protocols/jobs.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
 import { isAlive } from '../../store/files/processes.ts';

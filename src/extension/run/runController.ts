@@ -1,15 +1,15 @@
 /** The runs of the folder's engine as this window shows them, whoever asked for them: progress, cancel and a word at their end. */
 import { commands, EventEmitter, ProgressLocation, window, type CancellationToken } from 'vscode';
-import type { RunProgress, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
+import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { errorOfFailure } from '../../shared/errors.ts';
-import { jobInProgress, queuedJobs, type JobList, type RunJob } from '../../shared/protocols/jobs.ts';
+import { jobInProgress, queuedJobs, type JobList, type RunJob, type RunProgress } from '../../shared/protocols/jobs.ts';
 import type { Interval, RunSummary } from '../../shared/records/records.ts';
 import { Disposables } from '../common/disposables.ts';
 import { NO_JOBS, type Engine } from '../engine/engine.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { report } from '../common/report.ts';
-import { overallPercent, progressWords } from '../sidebar/runWords.ts';
+import { overallPercent, progressWords } from './progressWords.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 
 export class RunController {

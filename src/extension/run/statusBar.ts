@@ -3,7 +3,7 @@ import { StatusBarAlignment, window } from 'vscode';
 import { Disposables } from '../common/disposables.ts';
 import type { RunController } from './runController.ts';
 import { remainingWords } from '../../shared/text/times.ts';
-import { stageWords } from '../sidebar/runWords.ts';
+import { stageWords } from './progressWords.ts';
 
 /** Shows the item while a run goes on. */
 export function createStatusBar(runs: RunController): Disposables {

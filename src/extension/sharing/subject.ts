@@ -6,7 +6,7 @@ import { messageOfBucket, type Subject } from './links.ts';
 import { pickRun } from '../sidebar/pick.ts';
 import type { BucketNode } from '../sidebar/bucketsModel.ts';
 import type { EpisodeNode, RunNode } from '../sidebar/runsModel.ts';
-import { oneLine } from '../sidebar/runWords.ts';
+import { oneLine } from '../common/oneLine.ts';
 
 /**
  * @param argument what the command was given: an item of the tree, or the context of a panel

@@ -4,7 +4,7 @@ import { isDecided, sentence, type Headline } from '../../shared/credit/headline
 import type { Alternative } from '../../shared/records/records.ts';
 import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../../shared/records/continuation.ts';
 import { distanceOf, type BucketFilter, type BucketKind, type BucketOrder, type RankedBucket } from '../../shared/records/rankings.ts';
-import { oneLine } from './runWords.ts';
+import { oneLine } from '../common/oneLine.ts';
 
 /** What each order is called, and what it means. */
 export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; readonly detail: string }>> = {

@@ -1,34 +1,10 @@
 /** How runs are put in words outside the panels. */
-import type { RunProgress } from '../../shared/protocols/engineProtocol.ts';
+import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { Episode, Step } from '../../shared/records/records.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { isResumable } from '../../shared/records/runStatus.ts';
+import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
-
-const STAGES = { load: 'Loading', 'evaluate-before': 'Evaluation before', train: 'Training', 'evaluate-after': 'Evaluation after' } as const;
-const SHARES = { load: [0, 5], 'evaluate-before': [5, 15], train: [15, 85], 'evaluate-after': [85, 100] } as const;
-/** Characters of a text beside others in a list. */
-const LABEL = 60;
-
-/** The stage of a run with its place in it. */
-export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): string {
-  if (total === 0) return STAGES[stage];
-  // Loading counts bytes.
-  if (stage === 'load') return `${STAGES[stage]}, ${String(Math.floor((100 * done) / total))} %`;
-  return stage === 'train' ? `${STAGES[stage]}, step ${String(done)} of ${String(total)}` : `${STAGES[stage]}, ${String(done)} of ${String(total)}`;
-}
-
-/** The stage of a run with what remains of the whole run, where that is known. */
-export function progressWords(progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'remainingSeconds'>): string {
-  const remaining = remainingWords(progress.remainingSeconds);
-  return `${stageWords(progress)}${remaining === '' ? '' : `, ${remaining}`}`;
-}
-
-/** Where a whole run stands, in percent; stages are given shares, for nobody knows beforehand how long each takes. */
-export function overallPercent({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): number {
-  const [from, to] = SHARES[stage];
-  return from + (total === 0 ? 0 : ((to - from) * done) / total);
-}
 
 /** What stands beside a run in the tree. @param current the newest word on the run that goes on, whichever it is */
 export function runDescription({ run, status }: Pick<RunNode, 'run' | 'status'>, current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null): string {
@@ -53,12 +29,6 @@ function meanReturn(step: Step): string {
 /** The start of the episode's question, on one line. */
 export function episodeLabel(episode: Episode): string {
   return oneLine(episode.question);
-}
-
-/** The start of a text, on one line. */
-export function oneLine(text: string): string {
-  const line = text.slice(0, 4 * LABEL).replaceAll(/\s+/gu, ' ').trim();
-  return line.length > LABEL ? `${line.slice(0, LABEL)}…` : line;
 }
 
 /** The return in words; an evaluator that failed gives none. */

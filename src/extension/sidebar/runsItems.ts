@@ -1,9 +1,10 @@
 /** The items of the tree view "Runs": what is shown of a run, a round and an episode. */
 import { ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState } from 'vscode';
-import type { RunProgress } from '../../shared/protocols/engineProtocol.ts';
+import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { ShownStatus } from '../../shared/records/runStatus.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode, RunsNode } from './runsModel.ts';
-import { episodeLabel, episodeReturn, oneLine, roundDescription, runDescription } from './runWords.ts';
+import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
+import { oneLine } from '../common/oneLine.ts';
 
 const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
   running: new ThemeIcon('loading~spin'),

@@ -5,7 +5,7 @@ import type { Message } from '../../shared/records/records.ts';
 import type { FoundQuestion, StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { Throttle } from '../common/throttle.ts';
-import { oneLine } from '../sidebar/runWords.ts';
+import { oneLine } from '../common/oneLine.ts';
 
 const SHOWN = 100;
 const SHOWN_QUESTIONS = 20;

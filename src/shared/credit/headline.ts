@@ -1,5 +1,5 @@
 /** The one credit that a message shows everywhere, pooled over all that was replayed in its context, and the words for it. Pure. */
-import type { Credit } from '../records/records.ts';
+import type { Credit } from './credit.ts';
 
 /** helped, hurt: the whole interval lies above or below 0. alone: no other message was sampled, so there is nothing to compare with. */
 export const VERDICTS = ['helped', 'hurt', 'undecided', 'alone'] as const;

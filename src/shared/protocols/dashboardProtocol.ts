@@ -1,5 +1,5 @@
 /** Messages between the extension host and the run dashboard. */
-import type { RunStage } from './engineProtocol.ts';
+import type { RunStage } from './jobs.ts';
 import type { StoredEvaluation } from '../records/evaluations.ts';
 import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { Interval, Ledger, RunRecord } from '../records/records.ts';

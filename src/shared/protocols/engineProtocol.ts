@@ -3,9 +3,9 @@ import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
 import type { ContextTokens } from '../transcript/contextTokens.ts';
 import type { ContinuationChoice } from '../records/continuation.ts';
 import type { DeviceRequest } from '../devices.ts';
-import type { ClientKind, JobList, RunJob } from './jobs.ts';
+import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
-import type { BucketView, StepMetrics, VerificationReport } from '../records/records.ts';
+import type { BucketView, VerificationReport } from '../records/records.ts';
 import type { ReplayResult, Settle } from '../records/settle.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
 
@@ -64,22 +64,6 @@ export interface LogLine {
 export interface ResumeRunParams {
   /** A run of the store that is not done: cancelled, failed, or left behind by a crash. */
   readonly run: string;
-}
-
-export type RunStage = 'load' | 'evaluate-before' | 'train' | 'evaluate-after';
-
-export interface RunProgress {
-  /** Null while the model is being loaded: a run that cannot load its model is not stored. */
-  readonly run: string | null;
-  readonly stage: RunStage;
-  /** Of the total: bytes of the model's files while it is being loaded, steps or episodes later. */
-  readonly done: number;
-  readonly total: number;
-  /** Metrics of the step that just ended; null elsewhere. */
-  readonly metrics: StepMetrics | null;
-  /** Until the end of the run, never negative; null until it is known. */
-  readonly remainingSeconds: number | null;
-  readonly message: string;
 }
 
 export interface ReplayParams {

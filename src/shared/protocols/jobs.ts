@@ -1,12 +1,27 @@
 /** Runs as jobs of a store's engine: asked for, waiting for their turn, going on, ended. */
-import type { RunProgress } from './engineProtocol.ts';
 import type { FailureData } from '../errors.ts';
-import type { RunSummary } from '../records/records.ts';
+import type { RunSummary, StepMetrics } from '../records/records.ts';
 
 export type JobState = 'queued' | 'running' | 'finished';
 
 /** Who asks the engine for something. */
 export type ClientKind = 'window' | 'command';
+
+export type RunStage = 'load' | 'evaluate-before' | 'train' | 'evaluate-after';
+
+export interface RunProgress {
+  /** Null while the model is being loaded: a run that cannot load its model is not stored. */
+  readonly run: string | null;
+  readonly stage: RunStage;
+  /** Of the total: bytes of the model's files while it is being loaded, steps or episodes later. */
+  readonly done: number;
+  readonly total: number;
+  /** Metrics of the step that just ended; null elsewhere. */
+  readonly metrics: StepMetrics | null;
+  /** Until the end of the run, never negative; null until it is known. */
+  readonly remainingSeconds: number | null;
+  readonly message: string;
+}
 
 export type JobOutcome =
   | { readonly kind: 'done'; readonly summary: RunSummary }

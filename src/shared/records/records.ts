@@ -4,6 +4,7 @@
  * Hashes and context keys are text; decisions, buckets and episodes have integer ids below 2^53.
  */
 import type { OtherContinuation } from './continuation.ts';
+import type { Credit } from '../credit/credit.ts';
 import type { Headline } from '../credit/headline.ts';
 
 /** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
@@ -232,18 +233,6 @@ export interface VerificationReport {
 
 export interface Replay extends NewReplay {
   readonly id: number;
-}
-
-/** An estimator's word on one alternative, appended, never rewritten. n counts the returns behind it. */
-export interface Credit {
-  readonly estimator: string;
-  readonly value: number;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly n: number;
-  readonly evaluatorCalls: number;
-  /** How the bounds were found: newcombe, welch, betting, ... or none. */
-  readonly interval: string;
 }
 
 export interface Alternative {

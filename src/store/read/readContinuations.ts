@@ -1,22 +1,10 @@
 /** Which replay requests were continued otherwise than their message was made: told from the weights and the temperature that stand in the rows. */
 import type { OtherContinuation } from '../../shared/records/continuation.ts';
 import { OTHER_MODEL } from '../../shared/records/records.ts';
+import { OWN_TEMPERATURE } from '../conditions.ts';
 import { notFound } from '../rows.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
 import type { StoreReader } from '../types.ts';
-
-/**
- * The temperature that stands for the message `said`: its own; of one that was picked greedily, or typed so, the run's, at which its alternatives
- * are sampled. Null where the run does not tell.
- */
-export const ownTemperature = (said: string): string => `iif(${said}.temperature > 0, ${said}.temperature,
-  (SELECT iif(json_valid(config), json_extract(config, '$.config.sampling.temperature'), NULL) FROM run WHERE run.id = ${said}.run))`;
-const OWN_TEMPERATURE = ownTemperature('said');
-
-/** Whether the row `bucket` is a request of another continuation distribution than its message's own. */
-export const IS_OTHER = `(origin = 'request' AND EXISTS (
-  SELECT 1 FROM decision AS said WHERE said.id = bucket.message AND (said.snapshot <> bucket.snapshot OR EXISTS (
-    SELECT 1 FROM decision AS sampled WHERE sampled.bucket = bucket.id AND sampled.temperature <> ${OWN_TEMPERATURE}))))`;
 
 interface OwnRow {
   readonly snapshot: string;

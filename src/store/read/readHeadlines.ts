@@ -1,7 +1,7 @@
 /** Reading the one credit that a message shows. */
 import type { Headline } from '../../shared/credit/headline.ts';
 import { tokenKey } from '../tables/headlines.ts';
-import { ownTemperature } from './readContinuations.ts';
+import { ownTemperature } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { MessageHeadline, StoreReader } from '../types.ts';

@@ -1,8 +1,10 @@
 /** Reading messages: one, its relatives, and windows of a transcript tree. */
-import type { Credit, Decision, Message, Sampling } from '../../shared/records/records.ts';
+import type { Decision, Message, Sampling } from '../../shared/records/records.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
 import type { TreeOf } from './readTrees.ts';
 import { checkedPage, inOrder, notFound } from '../rows.ts';
+import { SHOWN_FIRST } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { float32Of, int32Of } from '../tokens.ts';
@@ -17,11 +19,6 @@ type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' 
   readonly tokens: Buffer;
   readonly logprobs: Buffer;
 };
-
-/** The estimator whose credit a bucket shows where it has one; else, in runs of other methods, the newest that there is. */
-export const SHOWN_ESTIMATOR = 'loo';
-/** Orders credits so that the one that a bucket shows comes first. */
-export const SHOWN_FIRST = `ORDER BY estimator = '${SHOWN_ESTIMATOR}' DESC, id DESC LIMIT 1`;
 
 const MESSAGE = `
   decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS eventType,

@@ -2,7 +2,7 @@
  * What buckets are ranked by: the largest credit in each, how far its returns spread, and what an empty message was worth beside another one.
  * The first two are kept beside the rows that they follow from, by triggers, so that a page of a ranking comes from an index.
  */
-import { SHOWN_FIRST } from '../read/readMessages.ts';
+import { SHOWN_FIRST } from '../conditions.ts';
 
 const LARGEST_CREDIT = `
   SELECT max(abs(value)) FROM credit WHERE credit.bucket = NEW.bucket AND id = (

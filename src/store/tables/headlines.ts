@@ -5,7 +5,7 @@
 import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
 import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
 import type { FinishReason } from '../../shared/records/records.ts';
-import { IS_OTHER } from '../read/readContinuations.ts';
+import { IS_OTHER } from '../conditions.ts';
 import { translate } from '../files/sqlite.ts';
 import type { Connection, Session } from '../files/sqlite.ts';
 

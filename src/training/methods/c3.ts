@@ -12,8 +12,9 @@
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
-import type { Credit } from '../../shared/records/records.ts';
-import { comparedCredits, contextsOf, type Method } from './method.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
+import { contextsOf, type Method } from './method.ts';
+import { comparedCredits } from '../../credit/compared.ts';
 import { ppoEpochs, valueEpochs } from './ppo.ts';
 import { replayTrees, treeProblem } from './tree.ts';
 

@@ -2,9 +2,10 @@
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
-import type { Credit } from '../../shared/records/records.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { comparedCredits, episodeOf, type Method, type MethodSettings, type SampledStep } from './method.ts';
+import { episodeOf, type Method, type MethodSettings, type SampledStep } from './method.ts';
+import { comparedCredits } from '../../credit/compared.ts';
 
 /** Whole episodes that the budget pays for: one evaluator call for each scored message. */
 function episodesFor({ evaluator_budget: budget }: MethodSettings, protocol: Protocol): number {

@@ -9,7 +9,7 @@
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
-import type { Credit } from '../../shared/records/records.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 import { episodesProblem, wholeEpisodes } from './episodes.ts';
 import { episodeOf, type Method } from './method.ts';
 import { ppoEpochs, valueEpochs } from './ppo.ts';

@@ -7,10 +7,9 @@
  *   3. `updates` says, one after another, what is learned from what is stored.
  * Prompts, decoding, loss and optimizer are the same for all methods (the loss: runtime/trainingGraph.ts).
  */
-import { creditGroup, type CreditEstimator } from '../../credit/estimators.ts';
-import type { AlternativeReturns } from '../../replay/record.ts';
+import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { TreeNode } from '../../replay/tree.ts';
-import type { Credit } from '../../shared/records/records.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../shared/records/methodState.ts';
 import type { Protocol } from '../../team/protocol.ts';
 
@@ -125,13 +124,4 @@ export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly T
 export function* episodeOf(node: TreeNode): Generator<TreeNode> {
   yield node;
   for (const child of node.children) yield* episodeOf(child);
-}
-
-/** A group's alternatives, each with what it is valued at where an estimator takes that. */
-type Alternatives = readonly (AlternativeReturns & { readonly value?: number | undefined })[];
-
-/** Credits of a group; all are null while fewer than two members have a return, for there is nothing to compare with. */
-export function comparedCredits(members: Alternatives, estimator: CreditEstimator, alpha?: number): readonly (Credit | null)[] {
-  const measured = members.filter(({ returns }) => returns.some((value) => value !== null)).length;
-  return measured < 2 ? members.map(() => null) : creditGroup({ alternatives: members, alpha }, estimator);
 }

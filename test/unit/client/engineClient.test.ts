@@ -5,8 +5,8 @@ import { test, type TestContext } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import { EngineClient, type EngineEvents } from '../../../src/client/engineClient.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import type { ReplayProgress, RunProgress, TestModelProgress, VerifyProgress } from '../../../src/shared/protocols/engineProtocol.ts';
-import type { JobList } from '../../../src/shared/protocols/jobs.ts';
+import type { ReplayProgress, TestModelProgress, VerifyProgress } from '../../../src/shared/protocols/engineProtocol.ts';
+import type { JobList, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/records/taxonomy.ts';
 

@@ -25,11 +25,10 @@ import {
   VerifyProgressNotification,
   VerifyRequest,
   YieldRequest,
-  type RunProgress,
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
 import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
-import type { RunJob } from '../../../src/shared/protocols/jobs.ts';
+import type { RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import type { BucketView } from '../../../src/shared/records/records.ts';
 import { VERDICTS } from '../../../src/shared/records/taxonomy.ts';
 

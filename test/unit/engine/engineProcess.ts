@@ -7,10 +7,17 @@ import { fileURLToPath } from 'node:url';
 import { createMessageConnection, SocketMessageReader, SocketMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
 import { connectToEngine } from '../../../src/client/startEngine.ts';
 import {
-  InitializeRequest, JobsChangedNotification, LogNotification, PROTOCOL_VERSION, RunProgressNotification, StartRunRequest, ResumeRunRequest,
-  type InitializeResult, type RunProgress, type StartRunParams,
+  InitializeRequest,
+  JobsChangedNotification,
+  LogNotification,
+  PROTOCOL_VERSION,
+  RunProgressNotification,
+  StartRunRequest,
+  ResumeRunRequest,
+  type InitializeResult,
+  type StartRunParams,
 } from '../../../src/shared/protocols/engineProtocol.ts';
-import type { JobList, RunJob } from '../../../src/shared/protocols/jobs.ts';
+import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import type { RunSummary } from '../../../src/shared/records/records.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
 

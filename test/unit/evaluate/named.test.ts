@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { EvaluatorLost, evaluatorNamed, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { EVALUATOR_KINDS, evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
-import { readConfig } from '../../../src/training/config.ts';
+import { readConfig } from '../../../src/training/readConfig.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };

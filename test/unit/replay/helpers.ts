@@ -16,13 +16,13 @@ import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { creditRule } from '../../../src/training/credits.ts';
+import { comparedCredits } from '../../../src/credit/compared.ts';
 
 export const RUN = 'run-1';
 export const SNAPSHOT = 'ab'.repeat(32);
 export const ENVIRONMENT: NumericEnvironment = { runtime: 'scripted', provider: 'cpu', device: 'none', threads: 1, platform: 'any' };
 export const SAMPLING: Sampling = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 40 };
-export const LOO: CreditRule = creditRule('loo');
+export const LOO: CreditRule = (alternatives) => comparedCredits(alternatives, 'loo');
 export const NEVER: PolicyControl = { cancelled: () => false };
 
 export const PAIR: Protocol = parseProtocol(

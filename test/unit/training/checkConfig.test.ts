@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { checkConfig } from '../../../src/training/checkConfig.ts';
-import { readConfig } from '../../../src/training/config.ts';
+import { readConfig } from '../../../src/training/readConfig.ts';
 
 /** Line and column from 1, counted by hand from the text before. */
 function placeOf(text: string, offset: number): string {

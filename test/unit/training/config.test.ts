@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { readConfig, runSampling } from '../../../src/training/config.ts';
+import { runSampling } from '../../../src/training/config.ts';
+import { readConfig } from '../../../src/training/readConfig.ts';
 
 const refused = (text: string, overrides: readonly string[], ...patterns: readonly RegExp[]): void => {
   assert.throws(

@@ -11,7 +11,7 @@ import { renderContext, renderPlain } from '../../../src/team/render.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { methodRemarks } from '../../../src/training/methods/methods.ts';
 import { statesOf, stateText } from '../../../src/training/states.ts';
-import { readConfig } from '../../../src/training/config.ts';
+import { readConfig } from '../../../src/training/readConfig.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
 

@@ -7,7 +7,7 @@ import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { readConfig } from '../../../src/training/config.ts';
+import { readConfig } from '../../../src/training/readConfig.ts';
 import { magrpo } from '../../../src/training/methods/magrpo.ts';
 import type { Method } from '../../../src/training/methods/method.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';

@@ -7,7 +7,7 @@ import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, grow, type TreeNode } from '../../../src/replay/tree.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { readConfig } from '../../../src/training/config.ts';
+import { readConfig } from '../../../src/training/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
 import type { MethodName } from '../../../src/training/methods/words.ts';

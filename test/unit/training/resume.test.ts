@@ -8,7 +8,7 @@ import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { checkpointFile, checkpointsOf, removeUnfinished, valueHeadFile } from '../../../src/training/checkpoints.ts';
-import { readConfig } from '../../../src/training/config.ts';
+import { readConfig } from '../../../src/training/readConfig.ts';
 import { METHOD_NAMES } from '../../../src/training/methods/words.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';

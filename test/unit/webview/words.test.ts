@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Credit } from '../../../src/shared/records/records.ts';
+import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { position } from '../../../webview/common/creditBar.ts';
 import { bounds, count, creditText, decimal, duration, percent, percent1, percentBounds, points, returnText, signed } from '../../../webview/common/format.ts';
 import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/records/taxonomy.ts';

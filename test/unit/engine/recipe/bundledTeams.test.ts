@@ -30,7 +30,7 @@ describe('`bundled` in a configuration', () => {
   });
 
   it('is chosen for model and protocol apart', async () => {
-    const { modelFolder, protocolText } = await recipeOf('task.name=python', 'model=../runtime');
+    const { modelFolder, protocolText } = await recipeOf('task.name=python', 'model=../../runtime');
     assert.equal(modelFolder, join(import.meta.dirname, '../../runtime'));
     assert.match(protocolText, /planner/u);
     const arithmetic = join(bundledTeam('arithmetic'), 'protocol.json');

@@ -5,7 +5,7 @@ import { earlierPaces } from '../../../../src/engine/run/earlierPaces.ts';
 import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../src/engine/run/estimate.ts';
 import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { perEpisode } from '../../../../src/engine/run/trial.ts';
-import { readConfig } from '../../../../src/training/config.ts';
+import { readConfig } from '../../../../src/training/readConfig.ts';
 import type { Instance, StepMetrics } from '../../../../src/shared/records/records.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { ENVIRONMENT, filledStore, INSTANCE, newDecision, newEpisode, WEIGHTS } from '../../store/helpers.ts';

@@ -4,11 +4,22 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
 import {
-  CANCELLED_CODE, CancelRunRequest, DoctorRequest, FAILED_CODE, LabelRequest, ReplayProgressNotification, ReplayRequest, ResumeRunRequest, ShutdownRequest, StartRunRequest,
-  TaxonomyRequest, type CancelResult, type ReplayProgress, type RunProgress,
+  CANCELLED_CODE,
+  CancelRunRequest,
+  DoctorRequest,
+  FAILED_CODE,
+  LabelRequest,
+  ReplayProgressNotification,
+  ReplayRequest,
+  ResumeRunRequest,
+  ShutdownRequest,
+  StartRunRequest,
+  TaxonomyRequest,
+  type CancelResult,
+  type ReplayProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { ErrorCode } from '../../../../src/shared/errors.ts';
-import type { RunJob } from '../../../../src/shared/protocols/jobs.ts';
+import type { RunJob, RunProgress } from '../../../../src/shared/protocols/jobs.ts';
 import type { RunSummary } from '../../../../src/shared/records/records.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '../../../../src/shared/records/taxonomy.ts';
 import { makeTeam } from '../../training/tinyTeam.ts';

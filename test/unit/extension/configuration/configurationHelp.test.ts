@@ -11,7 +11,7 @@ import { allKeys, CONFIGURATION, keyAt } from '../../../../src/extension/configu
 import { summaryWords, valueWords } from '../../../../src/extension/configuration/keyWords.ts';
 import { templateText } from '../../../../src/extension/configuration/template.ts';
 import { checkConfig } from '../../../../src/training/checkConfig.ts';
-import { readConfig } from '../../../../src/training/config.ts';
+import { readConfig } from '../../../../src/training/readConfig.ts';
 import { METHOD_NAMES } from '../../../../src/training/methods/words.ts';
 
 /** What is offered at the `|` of a text. */

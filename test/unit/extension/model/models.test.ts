@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { configurationName, configurationOverrides, configurationText, freeName, modelReference } from '../../../../src/extension/model/modelConfiguration.ts';
 import { ModelFolders, type ListKeeper } from '../../../../src/extension/model/modelFolders.ts';
 import { isModelState, isModelToHost } from '../../../../src/shared/protocols/modelProtocol.ts';
-import { readConfig } from '../../../../src/training/config.ts';
+import { readConfig } from '../../../../src/training/readConfig.ts';
 
 const CPU = { adapterRank: 16, device: 'cpu' } as const;
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../../src/extension/sidebar/runsModel.ts';
-import { episodeLabel, episodeReturn, overallPercent, progressWords, roundDescription, runDescription, stageWords } from '../../../../src/extension/sidebar/runWords.ts';
+import { episodeLabel, episodeReturn, roundDescription, runDescription } from '../../../../src/extension/sidebar/runWords.ts';
+import { overallPercent, progressWords, stageWords } from '../../../../src/extension/run/progressWords.ts';
 import type { RunSummary } from '../../../../src/shared/records/records.ts';
 import type { ShownStatus } from '../../../../src/shared/records/runStatus.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from '../storeFixture.ts';

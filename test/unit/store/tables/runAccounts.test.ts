@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Credit } from '../../../../src/shared/records/records.ts';
+import type { Credit } from '../../../../src/shared/credit/credit.ts';
 import { migrate } from '../../../../src/store/tables/migrations.ts';
 import { VERSION_1 } from '../../../../src/store/tables/schema.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
