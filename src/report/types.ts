@@ -2,7 +2,8 @@
 import type { Draws } from '../shared/records/draws.ts';
 import type { MessageEstimate } from '../shared/records/estimates.ts';
 import type { Headline } from '../shared/credit/headline.ts';
-import type { BucketOrigin, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, StepMetrics, Tokens, VerificationMark, VerificationResult } from '../shared/records/records.ts';
+import type { BucketOrigin, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, Tokens, VerificationMark, VerificationResult } from '../shared/records/records.ts';
+import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { EvaluationPoint } from '../shared/records/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';

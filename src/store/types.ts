@@ -1,5 +1,6 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
-import type { Bucket, BucketView, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step, StepMetrics } from '../shared/records/records.ts';
+import type { Bucket, BucketView, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step } from '../shared/records/records.ts';
+import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { OtherContinuation, OwnContinuation } from '../shared/records/continuation.ts';
 import type { ProblemFacets, ProblemRow } from '../shared/records/problems.ts';

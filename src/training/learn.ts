@@ -5,7 +5,7 @@
 import type { ModelRuntime } from '../runtime/host.ts';
 import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { StepMetrics } from '../shared/records/records.ts';
+import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';
@@ -26,7 +26,8 @@ export interface LearnInput extends StateForm {
   readonly cancelled: () => boolean;
 }
 
-export type LearnReport = Pick<StepMetrics, 'loss' | 'kl' | 'clipFraction' | 'gradientNorm' | 'learningRate' | 'ratioDeviation' | 'creditVariance' | 'valueLoss'>;
+/** What the updates of a step showed; the run adds what sampling showed. */
+export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | 'trainSeconds'>;
 
 /**
  * Makes a method's updates from the stored messages and credits of an iteration; the runtime stands where the iteration before left it.

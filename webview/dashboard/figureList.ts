@@ -29,11 +29,11 @@ export class FigureList {
     this.doors = doors;
     this.tables = new Set(tables);
     const accuracy = [returnFigure(), accuracyFigure('greedy'), accuracyFigure('sampled')];
-    const [optimisation, costs, variance] = [optimisationFigures(), costFigures(), varianceFigure()];
+    const [costs, variance] = [costFigures(), varianceFigure()];
     this.groups = [
       group('Outcome', (view) => [...accuracy, ...paretoFigures(view)]),
       group('Training credit', (view) => [...rolesOf(view).map(creditFigure), variance]),
-      group('Optimisation', () => optimisation),
+      group('Optimisation', optimisationFigures),
       group('Cost', () => costs),
     ];
     this.element = h('div', { class: 'figures' }, ...this.groups.map(({ title, grid }) => h('section', { 'aria-label': title }, h('h2', {}, title), grid)));

@@ -1,4 +1,7 @@
 /** The figures over training steps. */
+import {
+  figureWordsOf, measuresBeside, STEP_MEASURE_NAMES, STEP_MEASURES, type StepMeasure, type StepMeasureName,
+} from '../../src/shared/records/stepMetrics.ts';
 import type { Spread, StepRow } from '../../src/shared/records/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
 import { axisCells, axisColumns, axisWords, numberCell, overTraining, runCells, runColumns, type FigureSpec } from './figures.ts';
@@ -27,23 +30,22 @@ const share = (part: number, whole: number): number | null => (whole === 0 ? nul
 const to = (digits: number) => (value: number): string => decimal(value, digits);
 const measure = (name: string, value: Measure['value'], write: Measure['write'] = to(4)): Measure => ({ name, value, write });
 
-const RETURN: StepFigure = {
-  id: 'return', title: 'Mean return', yAxis: 'return', formatY: to(2), always: [0, 1],
-  measures: [measure('Mean return', (row) => row.metrics.meanReturn, to(3)), measure('Episodes', (row) => row.episodes, count)],
-};
+const writerOf = ({ written }: StepMeasure): Measure['write'] => (written === 'duration' ? duration : to(written));
+/** A measure of the steps, with the title and the digits of its row in their table. */
+const stepMeasure = (name: StepMeasureName): Measure => measure(STEP_MEASURES[name].title, (row) => row.metrics[name], writerOf(STEP_MEASURES[name]));
+
+/** The figure that a measure of the steps declares, with those that it lists; null where it declares none. */
+function declaredFigure(name: StepMeasureName): StepFigure | null {
+  const figure = figureWordsOf(name);
+  if (figure === null) return null;
+  const { id, title, unit, always, digits } = figure;
+  return { id, title, yAxis: unit, always, formatY: to(digits), measures: [stepMeasure(name), ...measuresBeside(name).map(stepMeasure)] };
+}
+
 const VARIANCE: StepFigure = {
   id: 'variance', title: 'Variance of training credit within a context', yAxis: 'variance', always: [0],
   measures: [measure('Variance', (row) => row.credits.variance?.value), measure('Contexts', (row) => row.credits.variance?.contexts, count)],
 };
-const OPTIMISATION: readonly StepFigure[] = [
-  { id: 'kl', title: 'KL to the starting policy', yAxis: 'nats per token', always: [0, 0.001], measures: [measure('KL', (row) => row.metrics.kl, to(5))] },
-  { id: 'clip', title: 'Clip fraction', yAxis: 'share of tokens', always: [0, 0.01], measures: [measure('Clip fraction', (row) => row.metrics.clipFraction)] },
-  {
-    id: 'loss', title: 'Loss', yAxis: 'loss',
-    measures: [measure('Loss', (row) => row.metrics.loss), measure('Loss of the value head', (row) => row.metrics.valueLoss), measure('Learning rate', (row) => row.metrics.learningRate, to(6))],
-  },
-  { id: 'gradient', title: 'Gradient norm', yAxis: 'norm', always: [0], formatY: to(2), measures: [measure('Gradient norm', (row) => row.metrics.gradientNorm, to(3))] },
-];
 const COST: readonly StepFigure[] = [
   { id: 'calls', title: 'Evaluator calls per step', yAxis: 'calls', formatY: count, always: [0], measures: [measure('Evaluator calls', (row) => row.cost.evaluatorCalls, count)] },
   {
@@ -67,15 +69,36 @@ const COST: readonly StepFigure[] = [
     id: 'throughput', title: 'Throughput', note: 'Completion tokens for each second of sampling, evaluators included.', yAxis: 'tokens per second', formatY: count, always: [0],
     measures: [
       measure('Tokens per second', ({ cost, metrics }) => share(cost.tokens.completion, metrics.generateSeconds), count),
-      measure('Sampling', ({ metrics }) => metrics.generateSeconds, duration),
-      measure('Training', ({ metrics }) => metrics.trainSeconds, duration),
+      stepMeasure('generateSeconds'),
+      stepMeasure('trainSeconds'),
     ],
   },
 ];
 
-export const returnFigure = (): FigureSpec => figureOf(RETURN);
+/** The measure that says what came out; all others say how training went. */
+const OUTCOME: StepMeasureName = 'meanReturn';
+
+/** The mean return, with the episodes that it is the mean of. */
+export function returnFigure(): FigureSpec {
+  const figure = declaredFigure(OUTCOME);
+  if (figure === null) throw new Error('The mean return has no figure.');
+  return figureOf({ ...figure, measures: [...figure.measures, measure('Episodes', (row) => row.episodes, count)] });
+}
+
+/**
+ * The figures that the other measures declare. That of a measure which only some methods have is there where a shown
+ * run has it.
+ */
+export function optimisationFigures(view: View): readonly FigureSpec[] {
+  const measured = (name: StepMeasureName): boolean => view.runs.some(({ rows }) => rows.some(({ metrics }) => metrics[name] !== undefined));
+  const names = STEP_MEASURE_NAMES.filter((name) => name !== OUTCOME && (STEP_MEASURES[name].everyStep || measured(name)));
+  return names.flatMap((name) => {
+    const figure = declaredFigure(name);
+    return figure === null ? [] : [figureOf(figure)];
+  });
+}
+
 export const varianceFigure = (): FigureSpec => figureOf(VARIANCE);
-export const optimisationFigures = (): readonly FigureSpec[] => OPTIMISATION.map(figureOf);
 export const costFigures = (): readonly FigureSpec[] => COST.map(figureOf);
 
 /** The roles that any shown run credited, in the order in which they first spoke. */

@@ -3,6 +3,7 @@
  * Names are those of the design: instance, decision, bucket, alternative, replay, credit, ledger.
  * Hashes and context keys are text; decisions, buckets and episodes have integer ids below 2^53.
  */
+import type { StepMetrics } from './stepMetrics.ts';
 import type { OtherContinuation } from './continuation.ts';
 import type { Credit } from '../credit/credit.ts';
 import type { Headline } from '../credit/headline.ts';
@@ -282,23 +283,6 @@ export interface Ledger {
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
   readonly seconds: number;
-}
-
-/** What one training iteration showed. */
-export interface StepMetrics {
-  /** Null where no episode was measured. */
-  readonly meanReturn: number | null;
-  readonly loss: number;
-  readonly kl: number;
-  readonly clipFraction: number;
-  readonly gradientNorm: number;
-  readonly learningRate: number;
-  readonly ratioDeviation: number;
-  readonly creditVariance: number;
-  /** Loss of the value head before the step; only of a method that has one. */
-  readonly valueLoss?: number;
-  readonly generateSeconds: number;
-  readonly trainSeconds: number;
 }
 
 export interface Step {

@@ -1,5 +1,6 @@
 /** What the training steps of a run showed and cost, one row for each, as charts draw them. */
-import type { StepMetrics, Tokens } from './records.ts';
+import type { Tokens } from './records.ts';
+import type { StepMetrics } from './stepMetrics.ts';
 
 /** Five numbers of some values: quartiles by linear interpolation between order statistics (Hyndman and Fan's type 7, as in R and NumPy). */
 export interface Spread {

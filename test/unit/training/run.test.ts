@@ -7,7 +7,8 @@ import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
 import type { ModelRuntime } from '../../../src/runtime/host.ts';
 import type { StepSettings } from '../../../src/runtime/train/trainer.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import type { Episode, Message, RunSummary, StepMetrics } from '../../../src/shared/records/records.ts';
+import type { Episode, Message, RunSummary } from '../../../src/shared/records/records.ts';
+import { STEP_MEASURE_NAMES, STEP_MEASURES, type StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
 import { shownStatus } from '../../../src/shared/records/runStatus.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
@@ -211,6 +212,11 @@ describe('runTraining', () => {
     assert.equal(summary.maskedEpisodes, 16);
     // What was not measured is no mean of 0.
     assert.deepEqual(store.steps('run-1', 0, 10).map(({ metrics }) => metrics?.meanReturn), [0.5, null, null]);
+    for (const { metrics } of store.steps('run-1', 0, 10)) {
+      const stored = new Set(Object.keys(metrics ?? {}));
+      assert.deepEqual(STEP_MEASURE_NAMES.filter((name) => stored.has(name) !== STEP_MEASURES[name].everyStep), [], 'a step holds what its table says');
+      assert.equal([...stored].every((key) => Object.hasOwn(STEP_MEASURES, key)), true, 'and nothing else');
+    }
     assert.deepEqual(progress.filter(({ stage, message }) => stage === 'train' && message.includes('mean return')).map(({ message }) => / 8 episodes not scored$/.test(message)), [false, true, true]);
   });
 

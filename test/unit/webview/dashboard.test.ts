@@ -10,6 +10,7 @@ import { compact } from '../../../webview/dashboard/axes.ts';
 import { logged } from '../../../webview/dashboard/logScale.ts';
 import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
 import { levelScale, logarithmic, logTick, logTicks } from '../../../webview/dashboard/scales.ts';
+import { figureWordsOf, measuresBeside, STEP_MEASURE_NAMES, STEP_MEASURES, type StepMeasure } from '../../../src/shared/records/stepMetrics.ts';
 import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
 import { trailingMeans, windowOf } from '../../../webview/dashboard/smoothing.ts';
 import { along, asItStood, onlyRuns, plainTitle, stepCounts, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
@@ -83,12 +84,31 @@ test('a scale holds everything that is drawn and what it shall always show', () 
 
 test('a chart leaves out what a step did not measure; its table and its copy say so', () => {
   const shown = view([['a', [row(1), row(2, { kl: Number.NaN }), row(3)]]]);
-  const kl = optimisationFigures().find(({ id }) => id === 'kl');
+  const kl = optimisationFigures(shown).find(({ id }) => id === 'kl');
   assert.ok(kl);
   assert.deepEqual(kl.lines(shown)[0]?.points.map(({ x }) => x), [1, 3]);
   assert.deepEqual(kl.table(shown).rows.map(({ cells }) => cells.map(({ text }) => text)), [['1', '0.00100'], ['2', 'not measured'], ['3', '0.00100']]);
   assert.equal(csvOf(kl.table(shown)), 'Step,KL\r\n1,0.001\r\n2,\r\n3,0.001\r\n');
   assert.equal(kl.latest(view([['a', []]])), 'not measured');
+});
+
+test('the figures of training are those that the measures of a step declare', () => {
+  const shown = view([['a', [row(1), row(2, { valueLoss: 0.5 })]]]);
+  const figures = [returnFigure(), ...optimisationFigures(shown)];
+  assert.deepEqual(figures.map(({ id, title, yAxis, always }) => [id, title, yAxis, always]), [
+    ['return', 'Mean return', 'return', [0, 1]],
+    ['kl', 'KL to the starting policy', 'nats per token', [0, 0.001]],
+    ['clip', 'Clip fraction', 'share of tokens', [0, 0.01]],
+    ['loss', 'Loss', 'loss', []],
+    ['gradient', 'Gradient norm', 'norm', [0]],
+  ]);
+  const loss = figures.find(({ id }) => id === 'loss')?.table(shown);
+  assert.deepEqual(loss?.columns.map(({ name }) => name), ['Step', 'Loss', 'Loss of the value head', 'Learning rate']);
+  assert.deepEqual(loss.rows.map(({ cells }) => cells[2]?.text), ['not measured', '0.5000']);
+  assert.equal(new Set(STEP_MEASURE_NAMES.map((name) => figureWordsOf(name)?.id ?? name)).size, STEP_MEASURE_NAMES.length);
+  const listed = STEP_MEASURE_NAMES.flatMap(measuresBeside);
+  const beside = STEP_MEASURE_NAMES.filter((name) => { const { figure }: StepMeasure = STEP_MEASURES[name]; return figure !== null && 'beside' in figure; });
+  assert.deepEqual(listed, beside, 'each is listed with a figure that there is');
 });
 
 test('a step costs what its tokens were; shares are of what there was', () => {

@@ -1,6 +1,7 @@
 /** Views of the dashboard made of numbers. */
 import type { DashboardSnapshot, RunOutcome, RunTask } from '../../../src/shared/protocols/dashboardProtocol.ts';
-import type { Interval, RunRecord, StepMetrics } from '../../../src/shared/records/records.ts';
+import type { Interval, RunRecord } from '../../../src/shared/records/records.ts';
+import type { StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
 import { evaluationsOf } from '../../../src/shared/records/evaluations.ts';
 import { spreadOf, type StepRow } from '../../../src/shared/records/stepRows.ts';
 import { viewOf, type View } from '../../../webview/dashboard/view.ts';

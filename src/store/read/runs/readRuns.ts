@@ -1,5 +1,6 @@
 /** Reading runs, steps, snapshots, instances and episodes. */
-import type { Episode, Ledger, NumericEnvironment, RunRecord, RunSummary, Snapshot, Step, StepMetrics } from '../../../shared/records/records.ts';
+import type { Episode, Ledger, NumericEnvironment, RunRecord, RunSummary, Snapshot, Step } from '../../../shared/records/records.ts';
+import type { StepMetrics } from '../../../shared/records/stepMetrics.ts';
 import { OTHER_MODEL } from '../../../shared/records/records.ts';
 import { instanceOf, type InstanceRow } from '../../tables/instanceTests.ts';
 import { checkedPage, notFound } from '../../rows.ts';

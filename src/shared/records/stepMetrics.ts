@@ -1,0 +1,100 @@
+/**
+ * What a training step is measured by. One row of the table adds a measure: the store keeps it under its key, the
+ * dashboard draws and lists it.
+ */
+
+/** A figure over training steps. */
+export interface StepFigureWords {
+  /** Names the figure in the state that a page keeps. */
+  readonly id: string;
+  readonly title: string;
+  /** The unit, as its axis names it. */
+  readonly unit: string;
+  /** Values that its axis always holds. */
+  readonly always: readonly number[];
+  /** Decimal places on its axis. */
+  readonly digits: number;
+}
+
+export interface StepMeasure {
+  /** As tables name it. */
+  readonly title: string;
+  /** Decimal places in tables; a duration for seconds. */
+  readonly written: number | 'duration';
+  /** Whether each step has it; else only those of methods that measure it. */
+  readonly everyStep: boolean;
+  /**
+   * The figure of its own, or the measure whose figure lists it too; null where only figures of other numbers use it.
+   */
+  readonly figure: StepFigureWords | { readonly beside: string } | null;
+}
+
+/** By the keys under which steps are stored and printed, in the order in which they are drawn. */
+export const STEP_MEASURES = {
+  meanReturn: {
+    title: 'Mean return',
+    written: 3,
+    everyStep: true,
+    figure: { id: 'return', title: 'Mean return', unit: 'return', always: [0, 1], digits: 2 },
+  },
+  kl: {
+    title: 'KL',
+    written: 5,
+    everyStep: true,
+    figure: { id: 'kl', title: 'KL to the starting policy', unit: 'nats per token', always: [0, 0.001], digits: 4 },
+  },
+  clipFraction: {
+    title: 'Clip fraction',
+    written: 4,
+    everyStep: true,
+    figure: { id: 'clip', title: 'Clip fraction', unit: 'share of tokens', always: [0, 0.01], digits: 4 },
+  },
+  loss: {
+    title: 'Loss',
+    written: 4,
+    everyStep: true,
+    figure: { id: 'loss', title: 'Loss', unit: 'loss', always: [], digits: 4 },
+  },
+  /** Before the step; of methods with a value head. */
+  valueLoss: { title: 'Loss of the value head', written: 4, everyStep: false, figure: { beside: 'loss' } },
+  learningRate: { title: 'Learning rate', written: 6, everyStep: true, figure: { beside: 'loss' } },
+  gradientNorm: {
+    title: 'Gradient norm',
+    written: 3,
+    everyStep: true,
+    figure: { id: 'gradient', title: 'Gradient norm', unit: 'norm', always: [0], digits: 2 },
+  },
+  /** How far sampler and trainer disagree, at the first update after sampling. */
+  ratioDeviation: { title: 'Deviation of the ratio from 1', written: 6, everyStep: true, figure: null },
+  creditVariance: { title: 'Variance of credit', written: 4, everyStep: true, figure: null },
+  generateSeconds: { title: 'Sampling', written: 'duration', everyStep: true, figure: null },
+  trainSeconds: { title: 'Training', written: 'duration', everyStep: true, figure: null },
+} as const satisfies Readonly<Record<string, StepMeasure>>;
+
+export type StepMeasureName = keyof typeof STEP_MEASURES;
+const isStepMeasure = (key: string): key is StepMeasureName => Object.hasOwn(STEP_MEASURES, key);
+export const STEP_MEASURE_NAMES: readonly StepMeasureName[] = Object.keys(STEP_MEASURES).filter(isStepMeasure);
+
+type OnEveryStep<Name extends StepMeasureName> = (typeof STEP_MEASURES)[Name]['everyStep'] extends true ? Name : never;
+type EveryStep = { [Name in StepMeasureName]: OnEveryStep<Name> }[StepMeasureName];
+
+/**
+ * What one training iteration showed, by the keys of the table. The mean return is null where no episode was measured.
+ */
+export type StepMetrics = Readonly<
+  { meanReturn: number | null } & Record<Exclude<EveryStep, 'meanReturn'>, number> &
+    Partial<Record<Exclude<StepMeasureName, EveryStep>, number>>
+>;
+
+/** The figure of a measure's own; null where another one lists it, or none does. */
+export function figureWordsOf(name: StepMeasureName): StepFigureWords | null {
+  const { figure }: StepMeasure = STEP_MEASURES[name];
+  return figure === null || 'beside' in figure ? null : figure;
+}
+
+/** The measures that are listed with the figure of this one. */
+export const measuresBeside = (name: StepMeasureName): readonly StepMeasureName[] =>
+  STEP_MEASURE_NAMES.filter((other) => {
+    const { figure }: StepMeasure = STEP_MEASURES[other];
+    return figure !== null && 'beside' in figure && figure.beside === name;
+  });
