@@ -1,20 +1,19 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
-import { join } from 'node:path';
 import type { NumericEnvironment } from '../shared/records/records.ts';
 import { C3Error } from '../shared/errors.ts';
-import { bytesWords } from '../shared/text/sizes.ts';
 import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/agentWeights.ts';
 import { loadTrainingStates, loadValueHead, saveTrainingStates, type TrainingStates } from './train/checkpoint.ts';
 import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
-import { CONFIG_FILE } from './model/huggingFaceConfig.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import { adapterSnapshotId, initialAdapter, WHOLE_TEAM, withHalves, type AdapterOrigin } from './model/lora.ts';
 import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters, type StoredAdapters } from './model/loraFolder.ts';
-import { tableBytes } from './memoryPlan.ts';
+import { checkTables, trainable } from './model/modelLimits.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId, type ModelNumbers } from './model/model.ts';
 import type { TrainingContext } from './train/pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session/session.ts';
+import { copyOfStates, movedBack } from './train/kept.ts';
+import { together, type StepReport } from './train/stepReport.ts';
 import { initialState, type PreparedStep, type StepResult, type StepSettings } from './train/trainer.ts';
 import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
 import { initialValueHead, learnValueHead, valueOf, type ValueExample, type ValueHead, type ValueSettings, type ValueState } from './train/valueHead.ts';
@@ -26,9 +25,6 @@ export interface ModelInfo {
   readonly config: TransformerConfig;
   readonly parameters: number;
 }
-
-/** What an optimiser step showed; the state itself stays in the runtime. */
-export type StepReport = Omit<StepResult, 'state'>;
 
 /** Fresh adapters to train. */
 export interface AdapterStart {
@@ -68,6 +64,13 @@ export interface ModelRuntime {
    * @returns the loss before; cancelled or failed, the head is as before
    */
   learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number>;
+  /** Keeps the training state with its optimizer as it is now, in the place of one that was kept before; the value head is not part of it. */
+  keepTraining(): Promise<void>;
+  /**
+   * Goes back to the state that was kept: whole and with its optimizer (0), or by a share of the way that the parameters have gone since,
+   * each kept + share * (now - kept), with the optimizer as it is now. What was kept stays kept.
+   */
+  revertTraining(share: number): Promise<void>;
   /** Freezes the trained parameters as a snapshot and returns its name. */
   freeze(): Promise<string>;
   /** Writes the training state with its optimiser and the value head, whole or not at all. */
@@ -96,6 +99,8 @@ interface Loaded {
   readonly engines: Engines;
   readonly snapshots: Map<string, Held>;
   training: TrainingStates | undefined;
+  /** What keepTraining kept of it. */
+  kept: TrainingStates | undefined;
   /** Of the training; undefined where it values everything at 0 still. */
   valueHead: ValueHead | undefined;
 }
@@ -118,7 +123,7 @@ export class ModelHost implements ModelRuntime {
       checkTables(config, folder);
       const engines = await Engines.create(withHalves(config, this.device), this.device);
       await this.close();
-      this.loaded = { config, folder, base: snapshot, engines, snapshots: new Map(), training: undefined, valueHead: undefined };
+      this.loaded = { config, folder, base: snapshot, engines, snapshots: new Map(), training: undefined, kept: undefined, valueHead: undefined };
     }
     this.loaded.folder = folder;
     this.loaded.base = snapshot;
@@ -170,6 +175,7 @@ export class ModelHost implements ModelRuntime {
     const { model, team } = this.held(snapshot);
     if (team !== undefined) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has adapters; begin training from the model under them.`);
     await loaded.engines.forget();
+    loaded.kept = undefined;
     loaded.valueHead = undefined;
     if (adapter === undefined) loaded.training = new Map([[WHOLE_TEAM, initialState(trainable(model))]]);
     else {
@@ -221,15 +227,24 @@ export class ModelHost implements ModelRuntime {
     return loss;
   }
 
+  async keepTraining(): Promise<void> {
+    this.model().kept = copyOfStates(await this.settled());
+  }
+
+  async revertTraining(share: number): Promise<void> {
+    const loaded = this.model();
+    if (loaded.kept === undefined) throw new C3Error('model', 'No training state is kept to go back to; keep one first.');
+    const training = movedBack(loaded.kept, await this.settled(), share);
+    await loaded.engines.forget();
+    loaded.training = training;
+  }
+
   async freeze(): Promise<string> {
     return Promise.resolve(this.frozen());
   }
 
   async saveCheckpoint(path: string): Promise<void> {
-    const training = this.training();
-    const { trainer } = await this.model().engines.of(adapterOf(training)?.settings);
-    for (const state of training.values()) await trainer.settle(state);
-    await saveTrainingStates(training, path, this.model().valueHead);
+    await saveTrainingStates(await this.settled(), path, this.model().valueHead);
   }
 
   async loadCheckpoint(path: string): Promise<string> {
@@ -237,6 +252,7 @@ export class ModelHost implements ModelRuntime {
     const training = await loadTrainingStates(loaded.config, path, (base) => this.baseModel(base));
     const valueHead = await loadValueHead(loaded.config, path);
     await loaded.engines.forget();
+    loaded.kept = undefined;
     loaded.training = training;
     loaded.valueHead = valueHead;
     return this.freeze();
@@ -363,38 +379,17 @@ export class ModelHost implements ModelRuntime {
     return training;
   }
 
+  /** The training with its moments in ordinary memory. */
+  private async settled(): Promise<TrainingStates> {
+    const training = this.training();
+    const { trainer } = await this.model().engines.of(adapterOf(training)?.settings);
+    for (const state of training.values()) await trainer.settle(state);
+    return training;
+  }
+
   private training(): TrainingStates {
     const { training } = this.model();
     if (training === undefined) throw new C3Error('model', 'No training was begun; begin it from a snapshot first.');
     return training;
   }
-}
-
-/** @throws C3Error('model') where one number of config.json asks for more memory than there is */
-function checkTables(config: TransformerConfig, folder: string): void {
-  const [needed, free] = [tableBytes(config), process.availableMemory()];
-  if (needed <= free) return;
-  const key = `max_position_embeddings: ${String(config.maxPositions)}`;
-  throw new C3Error('model', `${join(folder, CONFIG_FILE)}: ${key} makes tables of ${bytesWords(needed)} where ${bytesWords(free)} of memory are available; lower it, because no text is that long.`);
-}
-
-/** @throws C3Error('model') for numbers that are held in float16: what is trained or written is float32 */
-function trainable(model: ModelNumbers): Float32Array {
-  if (model instanceof Float32Array) return model;
-  throw new C3Error('model', 'A model that is held in float16 is not trained and not written; train an adapter over it, or set device.precision: float32.');
-}
-
-/** The report of several agents' steps as one: means over all tokens, the norm of all gradients together. */
-function together(results: readonly StepResult[]): StepReport {
-  const tokens = results.reduce((total, result) => total + result.tokens, 0);
-  const averaged = (key: 'loss' | 'kl' | 'clipFraction' | 'padding'): number => (tokens === 0 ? 0 : results.reduce((total, result) => total + result[key] * (result.tokens / tokens), 0));
-  return {
-    loss: averaged('loss'),
-    kl: averaged('kl'),
-    clipFraction: averaged('clipFraction'),
-    padding: averaged('padding'),
-    ratioDeviation: Math.max(0, ...results.map(({ ratioDeviation }) => ratioDeviation)),
-    gradientNorm: Math.hypot(...results.map(({ gradientNorm }) => gradientNorm)),
-    tokens,
-  };
 }

@@ -3,10 +3,11 @@ import { Worker, type MessagePort } from 'node:worker_threads';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
-import { ModelHost, type AdapterStart, type ModelInfo, type ModelRuntime, type StepReport } from './host.ts';
+import { ModelHost, type AdapterStart, type ModelInfo, type ModelRuntime } from './host.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { TrainingContext } from './train/pack.ts';
 import type { DeviceSettings } from './session/session.ts';
+import type { StepReport } from './train/stepReport.ts';
 import type { StepSettings } from './train/trainer.ts';
 import type { ValueExample, ValueSettings, ValueState } from './train/valueHead.ts';
 
@@ -87,6 +88,10 @@ async function perform(host: ModelHost, call: Call, control: Control): Promise<R
       return host.snapshots();
     case 'beginTraining':
       return host.beginTraining(...call.arguments);
+    case 'keepTraining':
+      return host.keepTraining();
+    case 'revertTraining':
+      return host.revertTraining(...call.arguments);
     case 'freeze':
       return host.freeze();
     case 'saveCheckpoint':
@@ -195,6 +200,14 @@ class RemoteRuntime implements EndableRuntime {
 
   learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number> {
     return this.call<number>({ method: 'learnValues', arguments: [states, examples, settings] }, cancelled);
+  }
+
+  keepTraining(): Promise<void> {
+    return this.call<undefined>({ method: 'keepTraining', arguments: [] });
+  }
+
+  revertTraining(share: number): Promise<void> {
+    return this.call<undefined>({ method: 'revertTraining', arguments: [share] });
   }
 
   freeze(): Promise<string> {

@@ -3,14 +3,16 @@
  * snapshot, is the same step.
  */
 import type { ModelRuntime } from '../runtime/host.ts';
+import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config.ts';
+import { messageDivergence, type Divergence } from './divergence.ts';
 import { stateAfter } from './methodStates.ts';
-import type { Method, Update, ValueTarget } from './methods/method.ts';
+import type { Method, Outcome, Update, Updates, ValueTarget } from './methods/method.ts';
 import { methodNamed } from './methods/methods.ts';
 import { statesOf, type Moment, type StateForm } from './states.ts';
 
@@ -48,19 +50,59 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   const settings = { loss: 'ppo', temperature: sampling.temperature, klCoefficient, recompute: memory.recompute, microBatchTokens: memory.micro_batch_tokens } as const;
   let result: LearnReport = { loss: 0, kl: 0, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: creditVariance(groups) };
   let passes = 0;
-  const make = async (update: Update): Promise<void> => {
-    if (update.kind === 'values') {
-      result = { ...result, valueLoss: await learnValues(input, learned, targetOf(method, config), update) };
-      return;
+  let kept = false;
+  const make = async (update: Update): Promise<Outcome> => {
+    switch (update.kind) {
+      case 'values':
+        result = { ...result, valueLoss: await learnValues(input, learned, targetOf(method, config), update) };
+        return {};
+      case 'keep':
+        await runtime.keepTraining();
+        kept = true;
+        return {};
+      case 'revert':
+        // What an earlier step kept is gone after an interruption.
+        if (!kept) throw new Error(`Step ${String(iteration)} of run ${run} goes back to what it did not keep; its method keeps first, in each step.`);
+        await runtime.revertTraining(update.share);
+        return {};
+      case 'divergence':
+        return { divergence: await divergenceOf(input, contexts) };
+      case 'policy': {
+        const { learningRate, agents } = update;
+        const own = agents === undefined ? shaped : shaped.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+        const report = await runtime.step(own, { ...settings, learningRate }, cancelled);
+        // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
+        const ratioDeviation = passes++ === 0 ? report.ratioDeviation : result.ratioDeviation;
+        result = { ...result, loss: report.loss, kl: report.kl, clipFraction: report.clipFraction, gradientNorm: report.gradientNorm, learningRate, ratioDeviation };
+        return { report };
+      }
     }
-    const { learningRate } = update;
-    const report = await runtime.step(shaped, { ...settings, learningRate }, cancelled);
-    // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
-    const ratioDeviation = passes++ === 0 ? report.ratioDeviation : result.ratioDeviation;
-    result = { ...result, loss: report.loss, kl: report.kl, clipFraction: report.clipFraction, gradientNorm: report.gradientNorm, learningRate, ratioDeviation };
   };
-  for await (const update of method.updates({ settings: config, iteration, state })) await make(update);
+  await drive(method.updates({ settings: config, iteration, state, agents: input.protocol.roles.map(({ name }) => name) }), make);
   return result;
+}
+
+/** Makes each update of a method and gives back what it showed. */
+async function drive(updates: Updates, make: (update: Update) => Promise<Outcome>): Promise<void> {
+  try {
+    for (let next = await updates.next({}); next.done !== true; next = await updates.next(await make(next.value)));
+  } finally {
+    await updates.return();
+  }
+}
+
+/** How far each agent's messages have moved from the policy that sampled them. */
+async function divergenceOf({ runtime, config, cancelled }: LearnInput, contexts: readonly TrainingContext[]): Promise<ReadonlyMap<string, Divergence>> {
+  const held = await runtime.snapshots();
+  const snapshot = await runtime.freeze();
+  try {
+    const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, cancelled);
+    const moved = contexts.flatMap(({ agent = '', messages }, index) =>
+      messages.map(({ behaviour }, number) => ({ agent, before: behaviour, after: scores[index]?.[number] ?? behaviour })));
+    return new Map([...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => [agent, messageDivergence(own)]));
+  } finally {
+    if (!held.includes(snapshot)) await runtime.releaseSnapshot(snapshot);
+  }
 }
 
 function targetOf(method: Method, config: RunConfig): ValueTarget {

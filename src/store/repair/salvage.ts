@@ -74,7 +74,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       db.pragma(`application_id = ${String(APPLICATION_ID)}`);
       db.pragma(`user_version = ${String(MIGRATIONS.length)}`);
       const runs = new Set<unknown>(db.prepare('SELECT id FROM run').pluck().all());
-      done.push(copyTable({ source, db, table: 'evaluation' }, (_, { run }) => runs.has(run)));
+      for (const table of ['evaluation', 'method_state']) done.push(copyTable({ source, db, table }, (_, { run }) => runs.has(run)));
     })();
     return done;
   } finally {

@@ -8,10 +8,12 @@
  * Prompts, decoding, loss and optimizer are the same for all methods (the loss: runtime/trainingGraph.ts).
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
+import type { StepReport } from '../../runtime/train/stepReport.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../shared/records/methodState.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import type { Divergence } from '../divergence.ts';
 
 /** What a method reads of a run's configuration. */
 export interface MethodSettings {
@@ -74,17 +76,33 @@ export interface LearningStep {
   readonly iteration: number;
   /** As `credit` left it. */
   readonly state: MethodState;
+  /** The roles of the protocol, in its order. */
+  readonly agents: readonly string[];
 }
 
-/** One thing to learn from the stored messages of a step. */
+/** One thing to do with the stored messages of a step. */
 export type Update =
-  /** One pass over all credited messages: one optimizer step of the policy, or of each agent's adapter. */
-  | { readonly kind: 'policy'; readonly learningRate: number }
+  /** One pass over the credited messages, or those of some agents: one optimizer step of the policy, or of each agent's adapter. */
+  | { readonly kind: 'policy'; readonly learningRate: number; readonly agents?: readonly string[] }
   /** The value head learns what followed each credited message. */
-  | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number };
+  | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number }
+  /** Measures how far each agent has moved from the policy that sampled. */
+  | { readonly kind: 'divergence' }
+  /** Keeps the policy and its optimizer as they are, to go back to. */
+  | { readonly kind: 'keep' }
+  /** Goes back to what was kept (0), or leaves this share of the way that the parameters have gone since; the optimizer goes back with 0 only. */
+  | { readonly kind: 'revert'; readonly share: number };
 
-/** Updates in the order in which they are made; each is done when the generator is asked for the next one. */
-export type Updates = Generator<Update, void> | AsyncGenerator<Update, void>;
+/** What an update showed. */
+export interface Outcome {
+  /** Of `policy`. */
+  readonly report?: StepReport;
+  /** Of `divergence`, by agent; one without a credited message is missing. */
+  readonly divergence?: ReadonlyMap<string, Divergence>;
+}
+
+/** Updates in the order in which they are made; the generator gets what each showed, and ends when the step is done. */
+export type Updates = Generator<Update, void, Outcome> | AsyncGenerator<Update, void, Outcome>;
 
 /** What a method carries from step to step: stored with each step, and restored to the bit. */
 export interface StateKind {

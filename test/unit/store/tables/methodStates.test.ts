@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
+import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { METHOD_STATES } from '../../../../src/store/tables/methodStates.ts';
 import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
@@ -48,8 +50,9 @@ test('a state that is not what was stored is refused, and the rest of the store 
   assert.deepEqual(store.methodState(RUN, 3), STATE);
 });
 
-test('a store of the version before gets the table, and keeps what it has', (t) => {
-  const path = `${temporaryFolder(t)}/c3.sqlite`;
+test('a store of the version before gets the table, and keeps what it has; a copy of what is whole has the states too', (t) => {
+  const folder = temporaryFolder(t);
+  const path = `${folder}/c3.sqlite`;
   const old = rawConnection(t, path);
   migrate(old, path, MIGRATIONS.slice(0, MIGRATIONS.indexOf(METHOD_STATES)));
   old.exec("INSERT INTO run VALUES ('run-1', 'c3', 1, 'Old', '{}', 3, 'done', '2026', '2026', NULL)");
@@ -58,4 +61,10 @@ test('a store of the version before gets the table, and keeps what it has', (t) 
   assert.deepEqual([store.run(RUN).title, store.methodState(RUN, 1)], ['Old', null]);
   store.insertMethodState(RUN, 1, STATE);
   store.close();
+  const copy = `${folder}/copy.sqlite`;
+  const copied = salvageStore(path, copy, HEADLINE_RULE);
+  assert.deepEqual(copied.find(({ table }) => table === 'method_state'), { table: 'method_state', copied: 1, left: 0, unreadable: 0 });
+  const again = openStoreForWriting(copy);
+  t.after(() => { again.close(); });
+  assert.deepEqual(again.methodState(RUN, 1), STATE);
 });

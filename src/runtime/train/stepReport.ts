@@ -1,0 +1,20 @@
+/** What an optimizer step showed. */
+import type { StepResult } from './trainer.ts';
+
+/** The state itself stays in the runtime. */
+export type StepReport = Omit<StepResult, 'state'>;
+
+/** The report of several agents' steps as one: means over all tokens, the norm of all gradients together. */
+export function together(results: readonly StepResult[]): StepReport {
+  const tokens = results.reduce((total, result) => total + result.tokens, 0);
+  const averaged = (key: 'loss' | 'kl' | 'clipFraction' | 'padding'): number => (tokens === 0 ? 0 : results.reduce((total, result) => total + result[key] * (result.tokens / tokens), 0));
+  return {
+    loss: averaged('loss'),
+    kl: averaged('kl'),
+    clipFraction: averaged('clipFraction'),
+    padding: averaged('padding'),
+    ratioDeviation: Math.max(0, ...results.map(({ ratioDeviation }) => ratioDeviation)),
+    gradientNorm: Math.hypot(...results.map(({ gradientNorm }) => gradientNorm)),
+    tokens,
+  };
+}

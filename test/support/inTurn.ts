@@ -1,0 +1,35 @@
+/** A method for tests, in the manner of TeamTR with one set of episodes: one agent after the other, each held within a divergence, stopped or taken back. */
+import type { Divergence } from '../../src/training/divergence.ts';
+import { magrpo } from '../../src/training/methods/magrpo.ts';
+import type { Method } from '../../src/training/methods/method.ts';
+
+export interface TurnSettings {
+  /** The largest k3 of a message that an agent may move in a step. */
+  readonly radius: number;
+  /** Passes over an agent's messages. */
+  readonly passes: number;
+  /** Of an agent that left the radius: 0 takes it back whole. */
+  readonly share: number;
+  /** Hears what each agent's turn came to. */
+  readonly onTurn?: (agent: string, divergence: Divergence, reverted: boolean) => void;
+}
+
+export const inTurn = ({ radius, passes, share, onTurn }: TurnSettings): Method => ({
+  ...magrpo,
+
+  *updates({ settings, agents, iteration }) {
+    // The order changes from step to step.
+    for (const [place, agent] of (iteration % 2 === 1 ? agents : agents.toReversed()).entries()) {
+      yield { kind: 'keep' };
+      let moved: Divergence = { messages: 0, k1: 0, k3: 0 };
+      for (let pass = 0; pass < passes && moved.k3 <= radius; pass++) {
+        // Each agent has a rate of its own.
+        yield { kind: 'policy', agents: [agent], learningRate: settings.ppo.learning_rate * (1 + place) };
+        moved = (yield { kind: 'divergence' }).divergence?.get(agent) ?? moved;
+      }
+      const reverted = moved.k3 > radius;
+      if (reverted) yield { kind: 'revert', share };
+      onTurn?.(agent, moved, reverted);
+    }
+  },
+});
