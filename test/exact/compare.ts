@@ -19,11 +19,11 @@ const GOLDEN = join(HERE, 'test/fixtures/golden/qwen2');
 
 type Outcomes = Readonly<Record<string, Outcome>>;
 
-async function recordAll(checkout: string, only: string): Promise<Outcomes> {
+async function recordAll(checkout: string, isAsked: (name: string) => boolean): Promise<Outcomes> {
   const folder = await mkdtemp(join(tmpdir(), 'c3-exact-'));
   const outcomes: Record<string, Outcome> = {};
   try {
-    for (const [index, one] of cases(GOLDEN).filter(({ name }) => name.includes(only)).entries()) {
+    for (const [index, one] of cases(GOLDEN).filter(({ name }) => isAsked(name)).entries()) {
       const started = performance.now();
       outcomes[one.name] = await record(checkout, one, join(folder, String(index)));
       console.log(`${one.name}: ${((performance.now() - started) / 1000).toFixed(0)} s`);
@@ -50,17 +50,18 @@ const { values, positionals } = parseArgs({
 });
 const { save, only } = values;
 const [other] = positionals;
+const isAsked = (name: string): boolean => name.includes(only);
 if (save !== undefined) {
-  await writeFile(save, JSON.stringify(await recordAll(HERE, only), null, 1));
+  await writeFile(save, JSON.stringify(await recordAll(HERE, isAsked), null, 1));
   console.log(`Recorded in ${save}.`);
 } else if (other === undefined) {
   console.error('Give a record or another checkout to compare with, or --save FILE.');
   process.exitCode = 2;
 } else {
   const isFolder = (await stat(other)).isDirectory();
-  const before = isFolder ? await recordAll(resolve(other), only) : recordSchema.parse(JSON.parse(await readFile(other, 'utf8')));
-  const now = await recordAll(HERE, only);
-  const compared = Object.entries(before).filter(([name]) => name.includes(only));
+  const before = isFolder ? await recordAll(resolve(other), isAsked) : recordSchema.parse(JSON.parse(await readFile(other, 'utf8')));
+  const now = await recordAll(HERE, (name) => isAsked(name) && name in before);
+  const compared = Object.entries(before).filter(([name]) => isAsked(name));
   const different = compared.map(([name, outcome]) => ({ name, found: differences(now[name], outcome) })).filter(({ found }) => found.length > 0);
   for (const { name, found } of different) console.log(`${name} differs: ${found.join(', ')}`);
   console.log(`${String(compared.length - different.length)} of ${String(compared.length)} runs are equal.`);
