@@ -2,64 +2,25 @@
  * The rules of the house: strict types, the directions in which the rooms import, and what may not reach a token, a page or a shell.
  * Comments cannot switch a rule off.
  */
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { defineConfig } from 'eslint/config';
 import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
+import rooms from './rooms.json' with { type: 'json' };
 
-/** Rooms of src that each room may import; src/shared is open to all. Downward only, so there are no circles between rooms. */
-const ROOMS_BELOW = {
-  shared: [],
-  files: [],
-  runtime: [],
-  store: [],
-  team: ['runtime', 'store'],
-  tasks: ['runtime', 'store'],
-  policy: ['team', 'tasks', 'runtime', 'store'],
-  evaluate: ['team', 'tasks', 'runtime', 'store'],
-  replay: ['policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  credit: ['replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  training: ['credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  diagnostics: ['credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  report: ['credit'],
-  client: [],
-  engine: ['client', 'report', 'training', 'diagnostics', 'credit', 'replay', 'policy', 'evaluate', 'team', 'tasks', 'runtime', 'store'],
-  extension: ['client', 'report'],
-};
+const FOLDERS = Object.keys(rooms);
 
-/** The rooms that are numbers in, numbers out: they have no files. */
-const WITHOUT_FILES = ['shared', 'credit', 'diagnostics', 'report'];
+/** Where the files of an entry of rooms.json lie: a file, the files of one folder (FOLDER/*), or a folder with all in it. */
+const filesOf = (entry) => (entry.endsWith('.ts') || entry.endsWith('/*') ? entry : `${entry}/**`);
 
-/** Single files beyond those rooms: the store's read-only door and what it looks like, whether a process lives, what a configuration, its data and a protocol file may say, and the manifest that names the version. */
-const DOORS = { extension: ['./src/store/read/reader.ts', './src/store/files/processes.ts', './src/training/config.ts', './src/training/readConfig.ts', './src/training/checkConfig.ts', './src/team/parseProtocol.ts', './src/tasks/load.ts', './src/tasks/overlap.ts'], report: ['./src/store/types.ts'], engine: ['./package.json'] };
+/** The files of a folder without those of folders in it: these have rows of their own. */
+const directly = (folder) => (FOLDERS.some((other) => other.startsWith(`${folder}/`)) ? `./${folder}/*.ts` : `./${folder}`);
 
-/** Every folder of webview/ but the common one is the page of a panel. */
-const PAGES = readdirSync(join(import.meta.dirname, 'webview')).filter((name) => name !== 'common');
-
-const zones = [
-  ...Object.entries(ROOMS_BELOW).map(([room, rooms]) => {
-    const below = [...new Set(['shared', ...(WITHOUT_FILES.includes(room) ? [] : ['files']), ...rooms])];
-    return {
-      target: `./src/${room}`,
-      from: '.',
-      except: [...new Set([room, ...below].map((allowed) => `./src/${allowed}`)), ...(DOORS[room] ?? []), './node_modules'],
-      message: `src/${room} may import ${[...below, ...(DOORS[room] ?? [])].join(', ')} only.`,
-    };
-  }),
-  ...PAGES.map((page) => ({
-    target: `./webview/${page}`,
-    from: '.',
-    except: [`./webview/${page}`, './webview/common', './src/shared', './node_modules'],
-    message: `webview/${page} may import webview/common and src/shared only.`,
-  })),
-  {
-    target: './webview/common',
-    from: '.',
-    except: ['./webview/common', './src/shared', './node_modules'],
-    message: 'webview/common may import src/shared only.',
-  },
-];
+const zones = FOLDERS.map((folder) => ({
+  target: directly(folder),
+  from: './{src,webview,test}/**',
+  except: [`${folder}/*`, ...rooms[folder]].map((entry) => `**/${filesOf(entry)}`),
+  message: `${folder} may import ${rooms[folder].join(', ') || 'nothing else'} only; where another arrow is right, add it to rooms.json.`,
+}));
 
 /** Packages that one place only may import: elsewhere its room's own interface is the way. */
 const PACKAGES = [

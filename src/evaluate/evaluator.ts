@@ -3,10 +3,8 @@ import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
-import { evaluatorKind, type EvaluatorName } from './kinds.ts';
 import { extractCode } from './python/code.ts';
 import type { PythonGrader } from './python/grader.ts';
-import type { PassRule } from './python/rules.ts';
 
 /** What an evaluator says of a message. */
 export interface Graded {
@@ -61,20 +59,6 @@ export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: strin
       return masked === null ? { score, rule } : { score, rule, masked };
     },
   };
-}
-
-/**
- * The evaluator of a name.
- * @param stated whether the task asks for a number that is stated, and not for an expression that has its value (`#### 10+4` for 14)
- * @param grader gives the grader of a rule; asked for only where code may be scored
- */
-export function evaluatorNamed(name: EvaluatorName, stated: boolean, grader: (rule: PassRule) => Pick<PythonGrader, 'grade'>): Evaluator {
-  return evaluatorKind(name).make({
-    stated,
-    answer: answerEvaluator,
-    math: mathEvaluator,
-    python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers),
-  });
 }
 
 function withoutGold(instance: Instance): Graded | null {

@@ -1,5 +1,6 @@
 /** The evaluators of an engine. Sandboxes are started when something is to run in them and ended when none was needed for a while; verdicts stay known. */
-import { evaluatorNamed, type Evaluator } from '../../evaluate/evaluator.ts';
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
 import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';
 import type { RunConfig } from '../../training/config.ts';

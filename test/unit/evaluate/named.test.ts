@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EvaluatorLost, evaluatorNamed, type Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { EvaluatorLost, type Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { EVALUATOR_KINDS, evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
 import { readConfig } from '../../../src/training/readConfig.ts';
