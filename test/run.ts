@@ -1,11 +1,12 @@
 /**
- * The tests: node test/run.ts [unit|integration|attack]
+ * The tests: node test/run.ts [unit|integration|attack] [ROOM|FILE ...]
  *
- * Without an argument: types, lint, unit tests, then the tests in a real VS Code. dist/ must have been built. The last line is the
- * total of all, "N passed, N failed", and the exit code follows it; before it stand the files that took longest. The unit tests try a
- * sample of the attacks; `attack` tries all of them, and counts by area what was tried and held.
+ * Behind a suite, rooms (`credit`, `runtime/graph`) or files choose what of it is run. Without an argument: types, lint, unit tests,
+ * then the tests in a real VS Code. dist/ must have been built. The last line is the total of all, "N passed, N failed", and the exit
+ * code follows it; before it stand the files that took longest. The unit tests try a sample of the attacks; `attack` tries all of
+ * them, and counts by area what was tried and held.
  */
-import { globSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -14,6 +15,7 @@ import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { installExtension } from './integration/harness/server.ts';
+import { chosenFiles, type Suite } from './support/chosen.ts';
 import { run } from './support/command.ts';
 import { installSwiftShader } from './support/swiftShader.ts';
 import { chromium, codeServer } from './support/tools.ts';
@@ -23,15 +25,7 @@ interface Totals {
   readonly failed: number;
 }
 
-type Suite = 'unit' | 'integration' | 'attack';
-
 const TITLES: Readonly<Record<Suite, string>> = { unit: 'Unit tests', integration: 'Tests in a real VS Code', attack: 'Attacks' };
-/** Killed runs need no editor, and a sample of the attacks is part of every test: both belong to the unit tests. */
-const FILES: Readonly<Record<Suite, readonly string[]>> = {
-  unit: ['test/unit/**/*.test.ts', 'test/crash/*.test.ts', 'test/attack/*.test.ts'],
-  integration: ['test/integration/**/*.test.ts'],
-  attack: ['test/attack/*.test.ts'],
-};
 
 const ROOT = join(import.meta.dirname, '..');
 /** One file; well above what any takes on two slow cores. */
@@ -41,12 +35,13 @@ const EDITORS = Math.min(2, availableParallelism());
 /** Files whose times are shown at the end. */
 const SLOWEST = 10;
 
-const only = process.argv[2];
+const [only, ...names] = process.argv.slice(2);
 if (only !== undefined && only !== 'unit' && only !== 'integration' && only !== 'attack') {
   console.error(`There is no suite "${only}": choose unit, integration or attack, or leave it out for everything.`);
   process.exit(2);
 }
 process.chdir(ROOT);
+const asked = only === undefined ? [] : filesAsked(only);
 
 /** What the harness of the attacks leaves for one file. */
 const attackTotals = z.array(z.object({ area: z.string(), tried: z.number(), held: z.number() }));
@@ -72,6 +67,16 @@ showTimes();
 console.log(`\n${String(total.passed)} passed, ${String(total.failed)} failed`);
 process.exit(total.failed === 0 ? 0 : 1);
 
+/** The files that were chosen by name; all of the suite where none was. Ends the process for a name that is nothing. */
+function filesAsked(suite: Suite): readonly string[] {
+  try {
+    return chosenFiles(suite, names, ROOT);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(2);
+  }
+}
+
 /** Where the time went: what to look at first when the tests take too long. */
 function showTimes(): void {
   console.log(`\n== Time: ${((performance.now() - started) / 60_000).toFixed(1)} minutes; the files that took longest`);
@@ -94,7 +99,7 @@ async function check(title: string, script: readonly string[], args: readonly st
 /** All test files of one suite, each in a process of its own, reported as `node --test` reports them. */
 async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
   console.log(`\n== ${TITLES[suite]}`);
-  const files = globSync([...FILES[suite]]);
+  const files = asked.length > 0 ? [...asked] : chosenFiles(suite, [], ROOT);
   // The largest first: one that takes long shall not be the last to begin.
   files.sort((a, b) => statSync(b).size - statSync(a).size || a.localeCompare(b));
   if (files.length === 0) {

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { chosenFiles } from '../../support/chosen.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const chosen = (...names: string[]): string[] => chosenFiles('unit', names, ROOT).map((file) => file.replaceAll('\\', '/'));
+
+test('a room is all tests below its folder, a part of it those below that', () => {
+  const runtime = chosen('runtime');
+  assert.ok(runtime.includes('test/unit/runtime/random.test.ts'));
+  assert.ok(runtime.includes('test/unit/runtime/graph/graph.test.ts'));
+  assert.ok(runtime.every((file) => file.startsWith('test/unit/runtime/')));
+  assert.ok(chosen('runtime/graph').every((file) => file.startsWith('test/unit/runtime/graph/')));
+});
+
+test('files and rooms go together, each file once', () => {
+  const own = 'test/unit/support/chosen.test.ts';
+  assert.deepEqual(chosen(own), [own]);
+  assert.deepEqual(chosen(own, 'support'), [own]);
+});
+
+test('without a name it is the whole suite', () => {
+  const all = chosen();
+  assert.ok(all.includes('test/unit/support/chosen.test.ts'));
+  assert.ok(all.some((file) => file.startsWith('test/crash/')));
+  assert.ok(chosenFiles('integration', [], ROOT).every((file) => file.includes('integration')));
+});
+
+test('a name that is nothing is refused with the nearest room', () => {
+  assert.throws(() => chosen('credits'), /^Error: There is no test file and no room named "credits"\. Did you mean credit\?$/u);
+  assert.throws(() => chosen('test/unit/absent.test.ts'), /no test file and no room/u);
+  assert.throws(() => chosen('../attack'), /no test file and no room/u);
+});
