@@ -68,9 +68,9 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
       case 'divergence':
         return { divergence: await divergenceOf(input, contexts) };
       case 'policy': {
-        const { learningRate, agents } = update;
+        const { learningRate, agents, loss } = update;
         const own = agents === undefined ? shaped : shaped.filter(({ agent }) => agent !== undefined && agents.includes(agent));
-        const report = await runtime.step(own, { ...settings, learningRate }, cancelled);
+        const report = await runtime.step(own, { ...settings, learningRate, ...(loss !== undefined && { policy: loss }) }, cancelled);
         // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
         const ratioDeviation = passes++ === 0 ? report.ratioDeviation : result.ratioDeviation;
         result = { ...result, loss: report.loss, kl: report.kl, clipFraction: report.clipFraction, gradientNorm: report.gradientNorm, learningRate, ratioDeviation };

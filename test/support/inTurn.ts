@@ -1,4 +1,5 @@
 /** A method for tests, in the manner of TeamTR with one set of episodes: one agent after the other, each held within a divergence, stopped or taken back. */
+import type { PolicyLoss } from '../../src/runtime/train/trainingGraph.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
 import type { Method } from '../../src/training/methods/method.ts';
@@ -8,13 +9,15 @@ export interface TurnSettings {
   readonly radius: number;
   /** Passes over an agent's messages. */
   readonly passes: number;
+  /** What a pass clips. */
+  readonly loss?: PolicyLoss;
   /** Of an agent that left the radius: 0 takes it back whole. */
   readonly share: number;
   /** Hears what each agent's turn came to. */
   readonly onTurn?: (agent: string, divergence: Divergence, reverted: boolean) => void;
 }
 
-export const inTurn = ({ radius, passes, share, onTurn }: TurnSettings): Method => ({
+export const inTurn = ({ radius, passes, share, loss, onTurn }: TurnSettings): Method => ({
   ...magrpo,
 
   *updates({ settings, agents, iteration }) {
@@ -24,7 +27,7 @@ export const inTurn = ({ radius, passes, share, onTurn }: TurnSettings): Method 
       let moved: Divergence = { messages: 0, k1: 0, k3: 0 };
       for (let pass = 0; pass < passes && moved.k3 <= radius; pass++) {
         // Each agent has a rate of its own.
-        yield { kind: 'policy', agents: [agent], learningRate: settings.ppo.learning_rate * (1 + place) };
+        yield { kind: 'policy', agents: [agent], learningRate: settings.ppo.learning_rate * (1 + place), ...(loss !== undefined && { loss }) };
         moved = (yield { kind: 'divergence' }).divergence?.get(agent) ?? moved;
       }
       const reverted = moved.k3 > radius;

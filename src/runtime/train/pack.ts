@@ -191,6 +191,23 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
   };
 }
 
+/**
+ * Which targets of a micro-batch are of which message, [messages, targets]: `members` 1 for its own, `shares` what each counts in the message's ratio.
+ * @param mean whether the shares of a message come to 1, instead of being 1 each
+ */
+export function memberFeeds({ placements, feeds }: Pick<MicroBatch, 'placements' | 'feeds'>, contexts: readonly TrainingContext[], mean: boolean): Record<string, Tensor> {
+  const targets = feeds['targets']?.dims[0] ?? 0;
+  const [members, shares] = [new Float32Array(placements.length * targets), new Float32Array(placements.length * targets)];
+  placements.forEach(({ context, message, start }, row) => {
+    const length = contexts[context]?.messages[message]?.tokens.length ?? 0;
+    const [from, to] = [row * targets + start, row * targets + start + length];
+    members.fill(1, from, to);
+    shares.fill(mean ? 1 / length : 1, from, to);
+  });
+  const shape = [placements.length, targets];
+  return { members: floats(members, shape), shares: floats(shares, shape) };
+}
+
 /** The inputs of `packedInputs`: tokens and segments by row and slot, positions likewise. */
 export function rowFeeds(tokens: Int32Array, positions: BigInt64Array, segments: Int32Array, rows: number, time: number): Record<string, Tensor> {
   return {

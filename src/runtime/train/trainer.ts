@@ -9,9 +9,9 @@ import { disposeAll } from '../session/deviceTensor.ts';
 import { DeviceWeights } from '../model/deviceWeights.ts';
 import type { AdapterOrigin, PolicyWeights } from '../model/lora.ts';
 import { consecutiveViews, viewFeeds, type ModelNumbers, type ParameterView } from '../model/model.ts';
-import { checkContexts, headChunks, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
+import { checkContexts, headChunks, memberFeeds, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
 import { floatData, floats, keepsOutputs, Session, type DeviceSettings, type Feeds, type Outputs } from '../session/session.ts';
-import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildStateGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind } from './trainingGraph.ts';
+import { accumulatedName, ADAMW, buildGradientGraph, buildScoreGraph, buildStateGraph, buildUpdateGraph, gradientName, momentumName, updatedName, varianceName, type LossKind, type PolicyLoss } from './trainingGraph.ts';
 import { trainedSpecs, type TransformerConfig } from '../model/transformer.ts';
 
 /** What an adapter is trained over: a model that stays as it is. */
@@ -36,6 +36,8 @@ export interface StepSettings {
   readonly temperature: number;
   /** Weight of the k3 term; unused for supervised training. */
   readonly klCoefficient: number;
+  /** What PPO clips; unused for supervised training. */
+  readonly policy?: PolicyLoss;
   /** Computes activations again in the backward pass instead of keeping them; on the CPU every bit stays as it is. */
   readonly recompute?: boolean;
   /** Input slots of one micro-batch; MICRO_BATCH_TOKENS unless given. */
@@ -177,9 +179,10 @@ export class Trainer {
   private async gradients(weights: Held, contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<Totals & { readonly sums: Held | undefined }> {
     const tokens = contexts.reduce((total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
     const totals = { loss: 0, kl: 0, clipFraction: 0, ratioDeviation: 0, tokens: 0, padding: 0 };
-    const { loss, recompute = false, microBatchTokens = MICRO_BATCH_TOKENS } = settings;
+    const { loss, policy, recompute = false, microBatchTokens = MICRO_BATCH_TOKENS } = settings;
+    const unit = loss === 'ppo' ? policy?.ratio ?? 'token' : 'token';
     const gradientSession = (chunks: number): Promise<Session> =>
-      this.session(`${loss} in ${String(chunks)}${recompute ? ', recomputed' : ''}`, () => buildGradientGraph(this.config, { loss, recompute, chunks }), this.exact, this.views.map(({ name }) => gradientName(name)));
+      this.session(`${loss} in ${String(chunks)}${recompute ? ', recomputed' : ''}${policy === undefined ? '' : JSON.stringify(policy)}`, () => buildGradientGraph(this.config, { loss, recompute, chunks, ...(policy !== undefined && { policy }) }), this.exact, this.views.map(({ name }) => gradientName(name)));
     const batches = packContexts(this.config, contexts, microBatchTokens, 1 / tokens);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
     let sums: Held | undefined;
@@ -191,6 +194,7 @@ export class Trainer {
           ...weights,
           ...renamed(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),
           ...(settings.loss === 'ppo' ? { ...batch.feeds, klCoefficient: scalar(settings.klCoefficient) } : supervisedFeeds(batch)),
+          ...(unit !== 'token' && memberFeeds(batch, contexts, unit === 'message-mean')),
           temperature: scalar(settings.temperature),
         });
         if (sums !== undefined) disposeAll(Object.values(sums));

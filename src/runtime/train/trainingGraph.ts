@@ -4,6 +4,7 @@ import { Graph, type FloatType, type Value } from '../graph/graph.ts';
 import { HIDDEN, type AttentionMask } from '../graph/ops/attention.ts';
 import { abs, add, cast, clip, div, equal, exp, lessOrEqual, logicalAnd, minimum, mul, neg, select, sqrt, square, sub } from '../graph/ops/elementwise.ts';
 import { gatherDistinctRows } from '../graph/ops/gather.ts';
+import { matmul, swapLast } from '../graph/ops/linear.ts';
 import { rmsNorm, targetLogSoftmax } from '../graph/ops/normalise.ts';
 import { maxAll, sumAll } from '../graph/ops/reduce.ts';
 import { reshape, unsqueeze } from '../graph/ops/shape.ts';
@@ -16,6 +17,18 @@ export const CLIP_EPSILON = 0.2;
 const LOG_RATIO_BOUND = 10;
 
 export type LossKind = 'ppo' | 'supervised';
+
+/** What PPO clips. Left out: each token's own ratio, at 1 - 0.2 and 1 + 0.2. */
+export interface PolicyLoss {
+  /**
+   * token: each its own. message: of the whole message for each of its tokens, the product of its tokens' ratios; message-mean: their geometric mean.
+   * The logarithm of a message's ratio is cut to +-10.
+   */
+  readonly ratio?: 'token' | 'message' | 'message-mean';
+  /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
+  readonly clipLow?: number;
+  readonly clipHigh?: number;
+}
 
 /** Optimiser constants that are part of the graph. */
 export interface AdamWConstants {
@@ -40,6 +53,8 @@ export interface MemoryOptions {
 
 export interface TrainingGraphOptions extends MemoryOptions {
   readonly loss: LossKind;
+  /** For `ppo`. */
+  readonly policy?: PolicyLoss;
   readonly float?: FloatType;
 }
 
@@ -110,7 +125,8 @@ export function buildStateGraph(config: TransformerConfig, float: FloatType = 'f
  * Loss and gradients of one micro-batch, added to those of earlier ones.
  *
  * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean); `accumulated.NAME` of each
- * parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1]. Parameters are here those
+ * parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1], and where ratios are of messages
+ * members, shares float [messages, targets] (see memberFeeds). Parameters are here those
  * that are trained: all, or an adapter's factors where the architecture has one.
  * Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], deviation [] (largest |ratio - 1|).
  */
@@ -119,7 +135,7 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
   const parameters = parameterInputs(g, config);
   const logprobs = targetLogprobs(g, config, parameters, options);
   const weights = g.floatInput('weights', ['targets', 1]);
-  const loss = options.loss === 'ppo' ? ppoLoss(g, logprobs, weights) : sumAll(g, mul(g, weights, neg(g, logprobs)));
+  const loss = options.loss === 'ppo' ? ppoLoss(g, logprobs, weights, options.policy ?? {}) : sumAll(g, mul(g, weights, neg(g, logprobs)));
   g.output('loss', loss);
   g.output('logprobs', logprobs);
   const trained = trainedSpecs(config);
@@ -133,12 +149,14 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
 /**
  * Token-level PPO: weighted sum of -min(r A, clip(r, 1 - eps, 1 + eps) A) + beta k3, with r = exp(logp - behaviour) and
  * k3 = exp(d) - d - 1, d = reference - logp cut to +-10 (Schulman's low-variance estimator of KL(policy || reference)).
+ * With ratios of messages r is exp of the sum, or mean, of logp - behaviour over the message.
  */
-function ppoLoss(g: Graph, logprobs: Value, weights: Value): Value {
+function ppoLoss(g: Graph, logprobs: Value, weights: Value, { ratio: unit = 'token', clipLow = CLIP_EPSILON, clipHigh = CLIP_EPSILON }: PolicyLoss): Value {
   const column = ['targets', 1] as const;
   const advantages = g.floatInput('advantages', column);
-  const ratio = exp(g, sub(g, logprobs, g.floatInput('behaviour', column)));
-  const clippedRatio = clip(g, ratio, 1 - CLIP_EPSILON, 1 + CLIP_EPSILON);
+  const logRatio = sub(g, logprobs, g.floatInput('behaviour', column));
+  const ratio = exp(g, unit === 'token' ? logRatio : ofMessages(g, logRatio));
+  const clippedRatio = clip(g, ratio, 1 - clipLow, 1 + clipHigh);
   const surrogate = neg(g, minimum(g, mul(g, ratio, advantages), mul(g, clippedRatio, advantages)));
   const difference = clip(g, sub(g, g.floatInput('reference', column), logprobs), -LOG_RATIO_BOUND, LOG_RATIO_BOUND);
   const k3 = sub(g, sub(g, exp(g, difference), difference), g.scalar(1));
@@ -148,6 +166,13 @@ function ppoLoss(g: Graph, logprobs: Value, weights: Value): Value {
   g.output('deviation', maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))));
   g.output('clipped', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, equal(g, ratio, clippedRatio), g.float)))));
   return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
+}
+
+/** Log-ratios [targets, 1], each as the sum or mean over its message, cut to +-10. */
+function ofMessages(g: Graph, logRatio: Value): Value {
+  const members = g.floatInput('members', ['messages', 'targets']);
+  const sums = matmul(g, g.floatInput('shares', ['messages', 'targets']), logRatio);
+  return matmul(g, swapLast(g, members), clip(g, sums, -LOG_RATIO_BOUND, LOG_RATIO_BOUND));
 }
 
 /**

@@ -5,9 +5,10 @@
  *   1. `plan` says what to roll out for every instance; the run samples, scores and counts it;
  *   2. `credit` says what each message of the whole step is worth; messages and credits are stored in one transaction;
  *   3. `updates` says, one after another, what is learned from what is stored.
- * Prompts, decoding, loss and optimizer are the same for all methods (the loss: runtime/trainingGraph.ts).
+ * Prompts, decoding, loss and optimizer are the same for all methods (the loss: runtime/train/trainingGraph.ts).
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
+import type { PolicyLoss } from '../../runtime/train/trainingGraph.ts';
 import type { StepReport } from '../../runtime/train/stepReport.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -82,8 +83,8 @@ export interface LearningStep {
 
 /** One thing to do with the stored messages of a step. */
 export type Update =
-  /** One pass over the credited messages, or those of some agents: one optimizer step of the policy, or of each agent's adapter. */
-  | { readonly kind: 'policy'; readonly learningRate: number; readonly agents?: readonly string[] }
+  /** One pass over the credited messages, or those of some agents: one optimizer step of the policy, or of each agent's adapter; the default loss unless given. */
+  | { readonly kind: 'policy'; readonly learningRate: number; readonly agents?: readonly string[]; readonly loss?: PolicyLoss }
   /** The value head learns what followed each credited message. */
   | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number }
   /** Measures how far each agent has moved from the policy that sampled. */

@@ -1,6 +1,6 @@
 /** The losses of a training micro-batch, written out in float64 on the reference transformer. */
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
-import type { LossKind } from '../../../src/runtime/train/trainingGraph.ts';
+import type { LossKind, PolicyLoss } from '../../../src/runtime/train/trainingGraph.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { messageLogprobs } from '../../support/referenceTransformer.ts';
 import { context, weightsOf } from './models.ts';
@@ -37,6 +37,24 @@ export function tokensOf(config: TransformerConfig, parameters: ArrayLike<number
       })),
     ),
   );
+}
+
+/** PPO with a ratio of each token or of its message, and bounds of its own. @param lengths tokens of each message */
+export function policyLossOf({ ratio: unit = 'token', clipLow = 0.2, clipHigh = 0.2 }: PolicyLoss, tokens: readonly Token[], lengths: readonly number[]): number {
+  let first = 0;
+  const terms = lengths.flatMap((length) => {
+    const message = tokens.slice(first, first + length);
+    first += length;
+    const sum = total(message.map(({ now, behaviour }) => now - behaviour));
+    return message.map(({ now, behaviour, reference, advantage }) => {
+      const logRatio = unit === 'token' ? now - behaviour : Math.min(10, Math.max(-10, unit === 'message' ? sum : sum / length));
+      const ratio = Math.exp(logRatio);
+      const clipped = Math.min(1 + clipHigh, Math.max(1 - clipLow, ratio));
+      const difference = Math.min(10, Math.max(-10, reference - now));
+      return -Math.min(ratio * advantage, clipped * advantage) + KL * (Math.exp(difference) - difference - 1);
+    });
+  });
+  return total(terms) / tokens.length;
 }
 
 export const lossOf = (kind: LossKind, tokens: readonly Token[]): number => total(tokens.map((token) => (kind === 'ppo' ? ppoTerm(token) : -token.now))) / tokens.length;

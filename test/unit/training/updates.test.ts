@@ -100,8 +100,8 @@ describe('agents that learn in turn', () => {
   });
 
   it('come to the same rows after an interruption between two updates, and to the same weights when executed again', async (t) => {
-    const settings = { radius: 1e-4, passes: 2, share: 0.5 };
-    for (const overrides of [PER_ROLE, SHARED]) {
+    for (const [overrides, loss] of [[PER_ROLE, {}], [SHARED, { loss: { ratio: 'message', clipLow: 0.1, clipHigh: 0.3 } }]] as const) {
+      const settings = { radius: 1e-4, passes: 2, share: 0.5, ...loss };
       const whole = await begin(t);
       const turns = await run(whole, settings, overrides);
       assert.ok(turns.some(({ reverted }) => reverted), JSON.stringify(turns));
