@@ -28,10 +28,7 @@ const refused = (error: unknown): boolean =>
 
 describe('the table of estimators', () => {
   it('names each once, with a label and a sentence', () => {
-    assert.deepEqual(
-      [...new Set(CREDIT_ESTIMATORS)],
-      ['loo', 'full_mean', 'magrpo', 'magrpo_rloo', 'mappo', 'value_assisted', 'value_only'],
-    );
+    assert.equal(new Set(CREDIT_ESTIMATORS).size, CREDIT_ESTIMATORS.length);
     for (const { name, label, words } of ESTIMATORS) {
       assert.match(name, /^[a-z][a-z_]*$/u);
       assert.notEqual(label.trim(), '');
@@ -44,23 +41,33 @@ describe('the table of estimators', () => {
     const given = CONFIGURABLE_ESTIMATORS.map(
       ({ name }) => readConfig('', 'test', [`credit.estimator=${name}`]).credit.estimator,
     );
-    assert.deepEqual(given, ['loo', 'full_mean', 'value_assisted']);
+    assert.deepEqual(
+      given,
+      CONFIGURABLE_ESTIMATORS.map(({ name }) => name),
+    );
+    for (const name of ['loo', 'full_mean', 'value_assisted'])
+      assert.ok(
+        given.some((one) => one === name),
+        name,
+      );
     assert.throws(
       () => readConfig('', 'test', ['credit.estimator=mappo']),
-      /must be one of loo, full_mean, value_assisted\.$/u,
+      /must be one of loo, full_mean, value_assisted/u,
     );
   });
 
   it('says how diagnostics of single contexts have the credit of each', () => {
-    const families = Object.fromEntries(CREDIT_ESTIMATORS.map((name) => [name, contextEstimatorOf(name)]));
-    const computed = {
+    const families = {
       loo: 'loo',
       full_mean: 'full_mean',
       magrpo: 'full_mean',
       magrpo_rloo: 'full_mean',
+      mappo: 'mappo',
       value_assisted: 'loo',
+      value_only: 'value_only',
     };
-    assert.deepEqual(families, { ...computed, mappo: 'mappo', value_only: 'value_only' });
+    for (const [name, family] of Object.entries(families))
+      assert.equal(contextEstimatorOf(estimatorNamed(name).name), family, name);
     const stored = bucket({ returns: [[1], [0]] });
     const alternatives = stored.alternatives.map((alternative, index) => ({ ...alternative, credit: index - 0.25 }));
     assert.deepEqual(creditsOf({ ...stored, alternatives }, 'mappo'), [-0.25, 0.75]);
