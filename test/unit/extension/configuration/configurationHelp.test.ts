@@ -198,6 +198,7 @@ describe('what is loaded when', () => {
   it('the help for configurations brings neither engine, runtime nor store', async () => {
     const files = await inputs('src/extension/configuration/service.ts');
     assert.ok(files.includes('src/training/checkConfig.ts'));
-    assert.deepEqual(files.filter((path) => /src\/(?:engine|runtime|store|evaluate|tasks|replay|policy)\/|better-sqlite3|onnxruntime/u.test(path)), []);
+    // Descriptors of estimators and evaluators are words and pure functions.
+    assert.deepEqual(files.filter((path) => /src\/(?:engine|runtime|store|evaluate(?!\/kind)|tasks|replay|policy)\/|better-sqlite3|onnxruntime/u.test(path)), []);
   });
 });
