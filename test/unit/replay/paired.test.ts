@@ -238,7 +238,7 @@ describe('settling', () => {
     const settle = { replays: 12 };
     assert.equal(settleProblem({ settle, text: null }), null);
     assert.equal(settleProblem({ text: 'mine', independent: true }), null);
-    assert.match(settleProblem({ settle, text: 'mine' }) ?? '', /replay the text by itself/);
+    assert.match(settleProblem({ settle, text: 'mine' }) ?? '', /replay the text first/);
     assert.match(settleProblem({ settle, text: null, independent: true }) ?? '', /leave out the independent/);
     for (const replays of [SETTLE_LIMITS.least - 1, SETTLE_LIMITS.most + 1, 4.5, Number.NaN]) assert.match(settleProblem({ settle: { replays }, text: null }) ?? '', /from 4 to 1,000/);
   });
