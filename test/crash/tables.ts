@@ -37,7 +37,8 @@ function comparable(table: string, row: Row, names: Readonly<Record<string, stri
   }));
 }
 
-function withoutClocks(value: unknown): unknown {
+/** A JSON value without the keys that tell the time, or what an interruption cost. */
+export function withoutClocks(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (CLOCK_KEYS.has(key) ? [] : [[key, withoutClocks(inner)]])));
 }

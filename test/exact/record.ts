@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { connect } from '../../src/store/files/sqlite.ts';
-import { tablesOf, type Row } from '../crash/tables.ts';
+import { tablesOf, withoutClocks, type Row } from '../crash/tables.ts';
 import { run as execute } from '../support/command.ts';
 
 const HERE = resolve(import.meta.dirname, '../..');
@@ -75,7 +75,9 @@ export async function record(checkout: string, { config }: Case, folder: string)
     const store = join(folder, '.c3', 'c3.sqlite');
     const answers: Record<string, string> = {};
     const message = firstMessage(store);
-    if (message !== null) answers['replay'] = hash(named(documentIn(await c3('replay', String(message), '--alternatives', '2', '--replays', '2')), names));
+    if (message !== null) {
+      answers['replay'] = hash(named(documentIn(await c3('replay', String(message), '--alternatives', '2', '--replays', '2')), names));
+    }
     const tables = read(store, names);
     for (const command of ['diagnose', 'taxonomy', 'verify']) {
       // What a command refuses, such as to diagnose a run that trained nothing, it refuses in the same words.
@@ -88,9 +90,9 @@ export async function record(checkout: string, { config }: Case, folder: string)
   }
 }
 
-/** What stands on the standard output; progress goes before it. */
+/** The document on the standard output, without what it says of time; progress goes before it. */
 function documentIn(output: string): string {
-  return output.slice(output.search(/^\{/mu));
+  return JSON.stringify(withoutClocks(JSON.parse(output.slice(output.search(/^\{/mu)))));
 }
 
 /** The first message that was trained on; null where none was. */
@@ -125,7 +127,7 @@ function columnHashes(rows: readonly Row[]): TableHashes {
 /** Weights as they lie in files, checkpoints with the optimizer among them. */
 async function hashesOf(folder: string): Promise<Record<string, string>> {
   const names = (await readdir(folder).catch(() => [])).sort();
-  const hashes = names.map(async (name) => [name.replace(/c3-\d+-[0-9a-f]+/u, 'RUN'), hash(await readFile(join(folder, name)))]);
+  const hashes = names.map(async (name) => [name.replace(/-[0-9a-f]{16,}-/u, '-RUN-'), hash(await readFile(join(folder, name)))]);
   return Object.fromEntries(await Promise.all(hashes)) as Record<string, string>;
 }
 
