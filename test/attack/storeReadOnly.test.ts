@@ -92,7 +92,7 @@ describe('a store in a folder that cannot be written', SKIP, () => {
     await readOnly.attempt('a log without its index', async () => {
       const { code, stderr } = await reads(folder);
       assert.equal(code, 1);
-      assert.match(stderr, /^[^\n]*has a log beside it \([^\n]*-wal\) that must be folded in[^\n]*copy both files[^\n]*$/u);
+      assert.match(stderr, /^[^\n]*has a log \([^\n]*-wal\) that must be merged into it[^\n]*copy both files[^\n]*$/u);
     });
   });
 

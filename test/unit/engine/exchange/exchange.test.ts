@@ -193,7 +193,7 @@ describe('an exported run', () => {
     exportBuckets(there.store, run, protocol, again);
     assert.equal(readFileSync(again, 'utf8'), text);
     // What is there already is not touched.
-    assert.throws(() => exportBuckets(store, RUN, PAIR, out), /is there already/);
+    assert.throws(() => exportBuckets(store, RUN, PAIR, out), /already exists/);
     assert.equal(readFileSync(out, 'utf8'), text);
     assert.throws(() => exportBuckets(store, RUN, PAIR, join(folder, 'no', 'where')), /cannot be written/);
     assert.ok(!existsSync(join(folder, 'no')));

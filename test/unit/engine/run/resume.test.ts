@@ -69,7 +69,7 @@ describe('c3 run --resume', () => {
     const folder = copyOf(t, workspace);
     const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
       [['--resume', 'c3-0-1', 'tiny.c3.yaml'], 2, /^c3: c3 run --resume "c3-0-1" continues with the configuration that the run began with; omit the configuration\.\n$/],
-      [['--resume', 'c3-0-1', '--override', 'seed=1'], 2, /leave out --override\.\n$/],
+      [['--resume', 'c3-0-1', '--override', 'seed=1'], 2, /omit --override\.\n$/],
       [['--resume'], 2, /--resume/],
       [['--resume', 'c3-0-1'], 1, /^c3: There is no store at .*\n$/],
     ];

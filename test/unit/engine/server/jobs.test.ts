@@ -143,7 +143,7 @@ describe('the command line', () => {
     const { jobs } = await door.until((list) => list.jobs.every(({ state }) => state === 'finished'));
     assert.deepEqual(jobs.map(({ outcome }) => outcome?.kind), ['cancelled', 'done']);
     const wrong = await c3(folder, ['cancel', 'job-none']);
-    assert.deepEqual([wrong.code, wrong.stderr.includes('Nothing named "job-none" goes on or waits')], [2, true]);
+    assert.deepEqual([wrong.code, wrong.stderr.includes('Nothing named "job-none" is in progress or queued')], [2, true]);
     const bad = await c3(folder, ['run', 'tiny.c3.yaml', '--detach', '--override', 'stepz=1']);
     assert.deepEqual([bad.code, bad.stderr.includes('did you mean steps?')], [2, true]);
     assert.ok(enginesIn(runtime).length > 0, 'the engine lives on without any command');
