@@ -20,7 +20,7 @@ export interface ProviderTraits {
   readonly halves: 'widened' | 'computed';
   /** What the environment's Vulkan drivers decide: where they are named, they name the device. */
   readonly vulkan: boolean;
-  /** The program that tells how much memory its device has; null where nothing does. */
+  /** The program that reports how much memory its device has; null where nothing does. */
   readonly memoryProgram: 'nvidia-smi' | null;
 }
 

@@ -1,7 +1,7 @@
 /** Pieces of SQL that statements of several folders share. */
 
 /**
- * The temperature that stands for the message `said`: its own; of one that was picked greedily, or typed so, the run's, at which its alternatives
+ * The temperature of the message `said`: its own; of one that was picked greedily, or typed so, the run's, at which its alternatives
  * are sampled. Null where the run has none.
  */
 export const ownTemperature = (said: string): string => `iif(${said}.temperature > 0, ${said}.temperature,

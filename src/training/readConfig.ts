@@ -22,7 +22,7 @@ export function readConfig(text: string, source: string, overrides: readonly str
 
 export interface ConfigDocument {
   readonly config: RunConfig;
-  /** An input error about what stands at a key: of an override, or at its line of the source. */
+  /** An input error about the value of a key: of an override, or at its line of the source. */
   readonly error: (path: KeyPath, problem: string) => C3Error;
 }
 

@@ -6,7 +6,7 @@ import { isResumable } from '../../shared/records/runStatus.ts';
 import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 
-/** What stands beside a run in the tree. @param current the newest word on the run that goes on, whichever it is */
+/** What is shown next to a run in the tree. @param current the newest word on the run that goes on, whichever it is */
 export function runDescription({ run, status }: Pick<RunNode, 'run' | 'status'>, current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null): string {
   const remaining = status === 'running' && current?.run === run.id ? remainingWords(current.remainingSeconds) : '';
   const steps = `${isResumable(status) ? `${status}, ` : ''}${String(run.steps)} of ${String(run.plannedSteps)} steps${remaining === '' ? '' : `, ${remaining}`}`;
@@ -15,7 +15,7 @@ export function runDescription({ run, status }: Pick<RunNode, 'run' | 'status'>,
   return before === null || after === null ? steps : `${steps}, ${percent(before.value)} → ${percent(after.value)}`;
 }
 
-/** What stands beside a step or an evaluation in the tree. */
+/** What is shown next to a step or an evaluation in the tree. */
 export function roundDescription(node: Pick<RoundNode, 'step' | 'episodes'>): string {
   const episodes = `${String(node.episodes)} ${node.episodes === 1 ? 'episode' : 'episodes'}`;
   return node.step === null ? episodes : `${meanReturn(node.step)}, ${episodes}`;

@@ -107,7 +107,7 @@ export type Updates = Generator<Update, void, Outcome> | AsyncGenerator<Update, 
 
 /** What a method carries from step to step: stored with each step, and restored to the bit. */
 export interface StateKind {
-  /** Told apart by name and version: a run does not go on with a state of another kind. */
+  /** Identified by name and version: a run does not continue with a state of another kind. */
   readonly name: string;
   readonly version: number;
   readonly initial: (settings: MethodSettings) => MethodState;
