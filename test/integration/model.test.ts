@@ -131,7 +131,7 @@ scenario('a folder is chosen by its path, and the panel shows what its files say
   assert.equal(await fact(model, 'Reasoning'), 'none in the template');
 
   const adapter = await planText(model);
-  await model.locator('figcaption', { hasText: /^Main memory: at most .* needed, .* there/u }).getByText('fits', { exact: true }).waitFor();
+  await model.locator('figcaption', { hasText: /^Main memory: at most .* needed, .* available/u }).getByText('fits', { exact: true }).waitFor();
   await chooseOption(model, 'What is trained', 'Everything');
   await eventually('another plan', async () => (await planText(model)) !== adapter);
   // By keyboard alone, and back to what it was.
