@@ -25,8 +25,11 @@ scenario('two idle windows do not hold up a run of the command line, and 50 repl
     windows.push({ tree: transcript.getByRole('tree'), cancel: transcript.getByRole('button', { name: 'Cancel', exact: true }) });
   }
   for (let round = 1; round <= ROUNDS; round++) {
+    // A window that does not show its replay yet would take the next key, which its host then refuses.
+    const started = windows.map(({ cancel }) => cancel.waitFor());
     // Both ask before either has its answer: one of them waits for its turn.
     for (const { tree } of windows) await tree.press('r');
+    await Promise.all(started);
     await eventually(`request ${String(2 * round)}`, () => requests() === 2 * round, 120_000);
     for (const { cancel } of windows) await cancel.waitFor({ state: 'hidden', timeout: 60_000 });
   }
