@@ -22,15 +22,14 @@ scenario('two idle windows do not hold up a run of the command line, and 50 repl
     const transcript = await transcriptOf(window, question);
     await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
     await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
-    windows.push({ tree: transcript.getByRole('tree'), cancel: transcript.getByRole('button', { name: 'Cancel', exact: true }) });
+    windows.push({ transcript, tree: transcript.getByRole('tree'), cancel: transcript.getByRole('button', { name: 'Cancel', exact: true }) });
   }
   for (let round = 1; round <= ROUNDS; round++) {
-    // A window that does not show its replay yet would take the next key, which its host then refuses.
-    const started = windows.map(({ cancel }) => cancel.waitFor());
     // Both ask before either has its answer: one of them waits for its turn.
     for (const { tree } of windows) await tree.press('r');
-    await Promise.all(started);
     await eventually(`request ${String(2 * round)}`, () => requests() === 2 * round, 120_000);
+    // A page that shows what was stored was told before that its replay runs: until then it would take a key that its host refuses.
+    for (const { transcript } of windows) await transcript.getByText(new RegExp(`in ${String(2 * round)} requests`, 'u')).first().waitFor();
     for (const { cancel } of windows) await cancel.waitFor({ state: 'hidden', timeout: 60_000 });
   }
   assert.equal(requests(), 2 * ROUNDS);
