@@ -28,7 +28,8 @@ scenario('two idle windows do not hold up a run of the command line, and 50 repl
     // Both ask before either has its answer: one of them waits for its turn.
     for (const { tree } of windows) await tree.press('r');
     await eventually(`request ${String(2 * round)}`, () => requests() === 2 * round, 120_000);
-    // A page that shows what was stored was told before that its replay runs: until then it would take a key that its host refuses.
+    // Messages to a page keep their order, so one that shows what was stored also knows of its replay.
+    // Until then it would accept a key that its host refuses.
     for (const { transcript } of windows) await transcript.getByText(new RegExp(`in ${String(2 * round)} requests`, 'u')).first().waitFor();
     for (const { cancel } of windows) await cancel.waitFor({ state: 'hidden', timeout: 60_000 });
   }
